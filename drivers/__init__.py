@@ -1,0 +1,1 @@
+"""Hardware and recordings as frames and audio blocks; knows no model."""

@@ -1,0 +1,1 @@
+"""Workstation tools: scene composition, benchmarks, training, evaluation and export."""

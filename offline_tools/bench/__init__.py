@@ -1,0 +1,1 @@
+"""Benchmarks: one module a subject, each printing a table and one JSON line."""

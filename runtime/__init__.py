@@ -1,0 +1,1 @@
+"""The daemon: what decides when to look, listen, remember and answer."""

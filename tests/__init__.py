@@ -1,0 +1,1 @@
+"""The test suite: the real middle, fakes only at the edge."""
