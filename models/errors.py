@@ -1,5 +1,5 @@
-"""The one error of this package: every fault of a model, its files or its input is a ModelError."""
+"""The one error base of the models package."""
 
 
 class ModelError(Exception):
-    """The message says what failed, with which file or value, and what to do about it."""
+    """A model file is missing, cut short or wrong, or a model cannot do what it was asked."""
