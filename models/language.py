@@ -1,4 +1,4 @@
-"""What a language model is: the records that go in and come out, and the contract every implementation keeps."""
+"""What a language model is: the records that go in and come out, and the contract of every implementation."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Completion:
 class LanguageModel(Protocol):
     """Turns messages into text. Calls block: the caller owns the thread, and makes one call at a time.
 
-    Every failure (crash, time-out, too long a prompt, bad grammar) is a ModelError; the next call works again.
+    Every failure (crash, time-out, prompt too long, bad grammar) is a ModelError; the next call works again.
     """
 
     @property
@@ -68,7 +68,7 @@ class LanguageModel(Protocol):
         stop: Sequence[str] = (),
         timeout_s: float = 120.0,
     ) -> Completion:
-        """The assistant's next turn. grammar: GBNF; temperature 0: always the same answer; stop: not in the text."""
+        """The assistant's next turn. grammar: GBNF, start rule `root`; temperature 0: always the same."""
         ...
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
