@@ -1,4 +1,4 @@
-"""How good a picture of a face is: sharpness, size and pose; which face is good enough is left to the thresholds."""
+"""How good a picture of a face is: sharpness, size and pose; what is good enough is left to thresholds."""
 
 import math
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class FaceQuality:
 
 
 def face_quality(crop: Image, box: FaceBox) -> FaceQuality:
-    """Measure one face from its aligned crop (112, 112, 3) and its box. Raises ModelError for a crop that is none."""
+    """Measure one face from its aligned crop (112, 112, 3) and its box. Raises ModelError for a bad crop."""
     grey = cv2.cvtColor(check_image(crop), cv2.COLOR_BGR2GRAY)
     first_eye, second_eye, nose = box.landmarks[:3].astype(np.float64)
     across = second_eye - first_eye

@@ -1,6 +1,6 @@
 """Faces: found with YuNet (five landmarks), aligned, and embedded with SFace (128 numbers).
 
-Whose face it is, and whether it is good enough to be remembered, is left to others (see models/face_quality.py).
+Whose face it is, and whether it is good enough to be remembered, is left to others.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ EMBEDDER_FILE = "face_recognition_sface_2021dec.onnx"
 CROP_SIDE_PX = 112
 EMBEDDING_SIZE = 128
 
-# ArcFace's reference landmarks in a 112 x 112 crop, as the picture shows them: left eye, right eye, nose, mouth corners
+# ArcFace's landmarks in a 112 x 112 crop, from the picture's left: two eyes, nose, two corners of the mouth
 _TEMPLATE = np.array(
     [[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]],
     dtype=np.float64,
@@ -86,7 +86,7 @@ class FaceDetector:
 
 
 class FaceEmbedder:
-    """SFace 2021dec: aligned 112 x 112 crops to 128 numbers of length 1; the inner product is the similarity."""
+    """SFace 2021dec: aligned 112 x 112 crops to vectors of length 1; the inner product is the similarity."""
 
     def __init__(self, directory: Path, *, threads: int = 1, accelerator: Accelerator = "cpu") -> None:
         self._session = open_session(
@@ -111,15 +111,15 @@ class FaceEmbedder:
 def align_face(image: Image, landmarks: NDArray[np.float32]) -> Image:
     """The face moved, turned and scaled so that its landmarks lie on ArcFace's: (112, 112, 3).
 
-    Least-squares similarity after Umeyama (1991). Raises ModelError for landmarks that are not five distinct points.
+    Least-squares similarity after Umeyama (1991). Raises ModelError unless there are five distinct points.
     """
     check_image(image)
     points = np.asarray(landmarks, dtype=np.float64)
     if points.shape != (5, 2) or not np.all(np.isfinite(points)):
         raise ModelError(f"landmarks must be five finite points (5, 2), not {points.shape}")
     matrix = _similarity(points)
-    crop: Image = cv2.warpAffine(image, matrix, (CROP_SIDE_PX, CROP_SIDE_PX), flags=cv2.INTER_LINEAR)
-    return crop
+    crop = cv2.warpAffine(image, matrix, (CROP_SIDE_PX, CROP_SIDE_PX), flags=cv2.INTER_LINEAR)
+    return np.asarray(crop, dtype=np.uint8)
 
 
 def _similarity(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -137,12 +137,12 @@ def _similarity(points: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _fit(image: Image, side_px: int) -> tuple[Image, float]:
-    """The picture shrunk to the side where it is larger, padded right and below to whole grid cells; and its scale."""
+    """The picture, shrunk where it exceeds the side, padded right and below to whole cells; and its scale."""
     height, width = image.shape[:2]
     scale = min(1.0, side_px / max(height, width))
     if scale < 1.0:
         width, height = max(1, round(width * scale)), max(1, round(height * scale))
-        image = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
+        image = np.asarray(cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA), dtype=np.uint8)
     padded = np.zeros(
         (-(-height // _GRID_PX) * _GRID_PX, -(-width // _GRID_PX) * _GRID_PX, 3), dtype=np.uint8
     )

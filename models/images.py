@@ -1,4 +1,4 @@
-"""What counts as a picture here: uint8, blue-green-red, (height, width, 3); anything else is refused by name."""
+"""What counts as a picture here: uint8, blue-green-red, (height, width, 3); the rest is refused by name."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""One place that opens an ONNX file with onnxruntime: threads, memory, execution provider, and errors that name the file.
+"""One place that opens an ONNX file with onnxruntime: threads, memory, execution provider, named errors.
 
 What goes in and what the outputs mean is left to the module that owns the model.
 """
@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import onnx
 import onnxruntime
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as ort_errors
 
@@ -70,8 +70,8 @@ def open_session(
 ) -> Session:
     """Open an ONNX file.
 
-    `input_shapes` replaces the fixed shapes of named inputs; a name in place of a size leaves it free. Weights that
-    an old exporter also listed as inputs are then made constant, so that onnxruntime folds batch norms into them.
+    `input_shapes` replaces the fixed shapes of named inputs; a name in place of a size leaves it free.
+    Weights that an old exporter also listed as inputs are then made constant, so that batch norms fold in.
     Raises ModelError when the file is missing or damaged.
     """
     if threads < 1:
@@ -142,7 +142,7 @@ def _set_shape(value: onnx.ValueInfoProto, sizes: Sequence[int | str]) -> None:
 
 
 def normalised(vectors: Array, model: str) -> NDArray[np.float32]:
-    """Rows scaled to length 1 (float32). Raises ModelError naming the model for a row that is zero or not finite."""
+    """Rows scaled to length 1. Raises ModelError naming the model for a row that is zero or not finite."""
     rows = np.asarray(vectors, dtype=np.float32)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not np.all(np.isfinite(lengths)) or np.any(lengths == 0):
