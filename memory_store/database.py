@@ -1,0 +1,208 @@
+"""The SQLite connection: opening, migrating, transactions and errors that say what to do."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlite_utils
+
+from memory_store.errors import (
+    DatabaseBusy,
+    DatabaseUnusable,
+    InvalidValue,
+    MemoryStoreError,
+    NewerSchema,
+    ReadOnlyStorage,
+    StorageFull,
+    TransactionRequired,
+)
+from memory_store.migrations import APPLICATION_ID, migrations
+
+Row = sqlite3.Row
+
+
+def translate(error: sqlite3.Error, path: Path) -> MemoryStoreError:
+    """The store's own error for one of SQLite's, naming the file and what to do."""
+    code = getattr(error, "sqlite_errorname", None) or ""
+    if code.startswith("SQLITE_FULL"):
+        return StorageFull(f"no space left for {path}: nothing of this transaction was kept; free some space")
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return DatabaseBusy(f"{path} stayed locked by another process: try again, or stop that process")
+    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return ReadOnlyStorage(f"{path} cannot be opened for writing ({error}): check its owner and mode")
+    if code.startswith("SQLITE_NOTADB"):
+        return DatabaseUnusable(f"{path} is not a SQLite database: move it away, or name another directory")
+    if code.startswith("SQLITE_CORRUPT"):
+        return DatabaseUnusable(f"{path} is damaged ({error}): restore a backup, or move the file away")
+    if code.startswith("SQLITE_IOERR"):
+        return DatabaseUnusable(
+            f"reading or writing {path} failed ({code}): check the disk and its free space"
+        )
+    if code.startswith("SQLITE_CONSTRAINT"):
+        return InvalidValue(
+            f"{path} refused a row ({error}): an id or value in it does not exist or is not legal"
+        )
+    return MemoryStoreError(f"{path}: {error} ({code or type(error).__name__})")
+
+
+class Database:
+    """One connection to one memory file; to be used from one thread at a time.
+
+    Writes need `transaction()`. Other processes may read and write the same file: readers see what
+    is committed, a writer waits up to the busy timeout for its turn.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self.path = path
+        self.in_write = False  # whether a writing transaction is open
+
+    @classmethod
+    def open(cls, path: Path, *, busy_timeout_s: float = 10.0) -> "Database":
+        """Open or create the file and bring its schema up to date; raises MemoryStoreError."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ReadOnlyStorage(
+                f"{path.parent} cannot be made ({error.strerror}): name another directory"
+            ) from error
+        try:
+            connection = sqlite3.connect(
+                path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
+            )
+        except sqlite3.Error as error:
+            raise translate(error, path) from error
+        try:
+            connection.row_factory = sqlite3.Row
+            _configure(connection, path)
+            _migrate(connection, path)
+        except sqlite3.Error as error:
+            connection.close()
+            raise translate(error, path) from error
+        except MemoryStoreError:
+            connection.close()
+            raise
+        return cls(connection, path)
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """All rows of a query."""
+        try:
+            return self._connection.execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+
+    def row(self, sql: str, parameters: Sequence[Any] = ()) -> Row | None:
+        """The first row of a query, or None."""
+        rows = self.rows(sql, parameters)
+        return rows[0] if rows else None
+
+    def write(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Run one writing statement; raises TransactionRequired outside of `transaction()`."""
+        self.require_transaction()
+        try:
+            return self._connection.execute(sql, parameters)
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+
+    def insert(self, table: str, values: dict[str, Any]) -> int:
+        """Insert one row and return its id."""
+        columns = ", ".join(values)
+        marks = ", ".join("?" * len(values))
+        cursor = self.write(f"INSERT INTO {table} ({columns}) VALUES ({marks})", tuple(values.values()))
+        return int(cursor.lastrowid or 0)
+
+    def require_transaction(self) -> None:
+        """Raise TransactionRequired unless a transaction is open."""
+        if not self.in_write:
+            raise TransactionRequired(
+                "a write outside of a transaction: put it inside `with store.transaction():`"
+            )
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything written inside is kept, or, when an exception leaves the block, nothing of it."""
+        if self._connection.in_transaction:
+            raise TransactionRequired("a transaction inside another: end the first one, they do not nest")
+        self._execute("BEGIN IMMEDIATE")
+        self.in_write = True
+        try:
+            yield
+            self._execute("COMMIT")
+        except BaseException:
+            self._rollback()
+            raise
+        finally:
+            self.in_write = False
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Several reads that all see the same committed state; inside a transaction, that transaction's."""
+        if self._connection.in_transaction:
+            yield
+            return
+        self._execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._rollback()
+
+    def check(self) -> list[str]:
+        """What is wrong with the file, one line a fault; empty when it is sound. Reads the whole file."""
+        faults = [str(row[0]) for row in self.rows("PRAGMA integrity_check(20)") if row[0] != "ok"]
+        for row in self.rows("PRAGMA foreign_key_check"):
+            faults.append(f"row {row[1]} of {row[0]} refers to a missing row of {row[2]}")
+        return faults
+
+    def close(self) -> None:
+        """Close the connection; an open transaction is rolled back."""
+        self._connection.close()
+
+    def _execute(self, sql: str) -> None:
+        try:
+            self._connection.execute(sql)
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+
+    def _rollback(self) -> None:
+        if self._connection.in_transaction:  # a full disk may have ended the transaction already
+            self._execute("ROLLBACK")
+
+
+def _configure(connection: sqlite3.Connection, path: Path) -> None:
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    application_id = connection.execute("PRAGMA application_id").fetchone()[0]
+    if tables and application_id != APPLICATION_ID:
+        raise DatabaseUnusable(f"{path} is a SQLite file of another program: name another directory")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")  # a clip that was acknowledged survives a power cut
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA temp_store = MEMORY")
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Apply the pending migrations as one transaction, so that two processes may open at once."""
+    db = sqlite_utils.Database(connection, execute_plugins=False)
+    known = {migration.name for migration in migrations._migrations}
+    if _newer(db, known, path):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        migrations.apply(db)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _newer(db: sqlite_utils.Database, known: set[str], path: Path) -> bool:
+    """Whether the schema is current; raises NewerSchema for a migration this code does not know."""
+    applied = {migration.name for migration in migrations.applied(db)}
+    unknown = sorted(applied - known)
+    if unknown:
+        raise NewerSchema(
+            f"{path} has migration {unknown[-1]} of a newer Hearsight: update this program, or name another directory"
+        )
+    return applied == known

@@ -1,0 +1,123 @@
+"""Exact filters on nodes as SQL: kind, person, clip, time span, and "before this clip"."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from memory_store.database import Database
+from memory_store.errors import InvalidValue, UnknownId
+from memory_store.identity import Identity
+from memory_store.records import NodeKind
+
+
+@dataclass(frozen=True)
+class Sql:
+    """A piece of SQL with its parameters."""
+
+    text: str
+    parameters: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class NodeFilter:
+    """Which nodes are asked for; None leaves a column open.
+
+    Time, clip and `before_clip` look at a node's evidence: some one clip must speak for the node that
+    meets all three at once, by the span it contributed. Spans are half open: one that ends exactly at
+    `after_utc_s` or starts exactly at `before_utc_s` is outside. `before_clip` is about clips ordered by
+    start time, then id, and leaves out nodes first written down in that clip or later. A person is
+    concerned by their own faces and voices and by nodes with a `mentions` or `entity_link` edge to one.
+    """
+
+    kinds: Collection[NodeKind] | None = None
+    person_id: int | None = None
+    clip_id: int | None = None
+    after_utc_s: float | None = None
+    before_utc_s: float | None = None
+    before_clip: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every node passes."""
+        return self == NodeFilter()
+
+
+def node_ids(condition: NodeFilter, database: Database, identity: Identity) -> Sql | None:
+    """A query for the ids of the nodes that pass, or None where all do; raises UnknownId, InvalidValue."""
+    if condition.is_open:
+        return None
+    where, parameters = ["1"], list[Any]()
+    if condition.kinds is not None:
+        unknown = [kind for kind in condition.kinds if kind not in get_args(NodeKind)]
+        if unknown:
+            raise InvalidValue(f"node kind {unknown[0]!r}: one of {', '.join(get_args(NodeKind))}")
+        where.append(f"n.kind IN ({', '.join('?' * len(condition.kinds))})")
+        parameters += condition.kinds
+    if condition.person_id is not None:
+        person_id = identity.living(condition.person_id)
+        where.append(_CONCERNS_PERSON)
+        parameters += [person_id] * 4
+    evidence = evidence_condition(condition, database)
+    if evidence is not None:
+        clipless = _clipless_condition(condition, database)
+        where.append(
+            f"""(n.id IN (SELECT nc.node_id FROM node_clips nc JOIN clips c ON c.id = nc.clip_id
+            WHERE {evidence.text}) OR (n.clip_id IS NULL AND {clipless.text}
+            AND NOT EXISTS (SELECT 1 FROM node_clips nc WHERE nc.node_id = n.id)))"""
+        )
+        parameters += [*evidence.parameters, *clipless.parameters]
+    if condition.before_clip is not None:
+        where.append(f"(n.clip_id IS NULL OR n.clip_id IN (SELECT c.id FROM clips c WHERE {_BEFORE_CLIP}))")
+        parameters.append(condition.before_clip)
+    return Sql(f"SELECT n.id FROM nodes n WHERE {' AND '.join(where)}", tuple(parameters))
+
+
+def evidence_condition(condition: NodeFilter, database: Database) -> Sql | None:
+    """What a row of `node_clips nc JOIN clips c` must meet to speak for a node, or None for anything."""
+    where, parameters = list[str](), list[Any]()
+    for clip_id in (condition.clip_id, condition.before_clip):
+        if clip_id is not None and database.row("SELECT 1 FROM clips WHERE id = ?", (clip_id,)) is None:
+            raise UnknownId(f"no clip {clip_id} in this memory")
+    if condition.clip_id is not None:
+        where.append("nc.clip_id = ?")
+        parameters.append(condition.clip_id)
+    if condition.after_utc_s is not None:
+        where.append("(nc.end_utc_s > ? OR nc.start_utc_s >= ?)")
+        parameters += [condition.after_utc_s] * 2
+    if condition.before_utc_s is not None:
+        where.append("nc.start_utc_s < ?")
+        parameters.append(condition.before_utc_s)
+    if condition.before_clip is not None:
+        where.append(_BEFORE_CLIP)
+        parameters.append(condition.before_clip)
+    return Sql(" AND ".join(where), tuple(parameters)) if where else None
+
+
+_BEFORE_CLIP = "(c.start_utc_s, c.id) < (SELECT b.start_utc_s, b.id FROM clips b WHERE b.id = ?)"
+
+_CONCERNS_PERSON = """(
+    n.id IN (SELECT node_id FROM person_nodes WHERE person_id = ?)
+    OR (n.kind NOT IN ('face', 'voice') AND (
+        n.id IN (SELECT e.source FROM edges e JOIN person_nodes p ON p.node_id = e.target
+            WHERE p.person_id = ? AND e.relation = 'mentions')
+        OR n.id IN (SELECT e.source FROM edges e JOIN person_nodes p ON p.node_id = e.target
+            WHERE p.person_id = ? AND e.relation = 'entity_link')
+        OR n.id IN (SELECT e.target FROM edges e JOIN person_nodes p ON p.node_id = e.source
+            WHERE p.person_id = ? AND e.relation = 'entity_link'))))"""
+
+
+def _clipless_condition(condition: NodeFilter, database: Database) -> Sql:
+    """The same for a node without any clip, by its own span."""
+    if condition.clip_id is not None:
+        return Sql("0", ())
+    where, parameters = ["1"], list[Any]()
+    if condition.after_utc_s is not None:
+        where.append("(n.end_utc_s > ? OR n.start_utc_s >= ?)")
+        parameters += [condition.after_utc_s] * 2
+    if condition.before_utc_s is not None:
+        where.append("n.start_utc_s < ?")
+        parameters.append(condition.before_utc_s)
+    if condition.before_clip is not None:
+        where.append("n.end_utc_s <= (SELECT start_utc_s FROM clips WHERE id = ?)")
+        parameters.append(condition.before_clip)
+    return Sql(" AND ".join(where), tuple(parameters))

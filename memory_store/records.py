@@ -1,0 +1,160 @@
+"""The records of the memory: frozen values as they are read from the database; ids are never reused."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+
+NodeKind = Literal["face", "voice", "object", "episodic", "semantic", "procedural", "place", "image"]
+Relation = Literal[
+    "entity_link", "temporal", "semantic", "equivalence", "mentions", "derived_from", "cannot_link"
+]
+ClipState = Literal["grounded", "described", "description_failed"]
+Consent = Literal["resident", "guest", "unknown", "do_not_remember"]
+TimelineKind = Literal["seen", "heard", "noted"]
+
+
+@dataclass(frozen=True)
+class VectorSpace:
+    """A space of vectors that may be compared with each other: one purpose, one model, one dimension."""
+
+    name: str
+    dimension: int
+    model: str
+
+
+@dataclass(frozen=True)
+class Clip:
+    """About 30 s of sensing; `source_key` says which media it came from and is unique."""
+
+    id: int
+    source_key: str
+    source_name: str
+    boot_id: str
+    media_start_s: float
+    media_end_s: float
+    start_utc_s: float
+    end_utc_s: float
+    time_known: bool
+    place: str
+    has_video: bool
+    has_audio: bool
+    dropped_frames: int
+    audio_gap_s: float
+    state: ClipState
+
+
+@dataclass(frozen=True)
+class Node:
+    """One thing remembered; its text refers to people only by tags such as `<face_12>`."""
+
+    id: int
+    kind: NodeKind
+    text: str
+    weight: float
+    clip_id: int | None
+    start_utc_s: float
+    end_utc_s: float
+    first_seen_utc_s: float
+    last_seen_utc_s: float
+    tier: str
+    provenance: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A directed relation between two nodes; `detail` says more (`actor`, `held_by`, `on` …)."""
+
+    id: int
+    source: int
+    target: int
+    relation: Relation
+    detail: str
+    weight: float
+    created_utc_s: float
+    last_activated_utc_s: float
+    activation_count: int
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody, with the faces and voices bound to them; `appearances` counts clips they were met in."""
+
+    id: int
+    name: str | None
+    consent: Consent
+    tentative: bool
+    face_ids: tuple[int, ...]
+    voice_ids: tuple[int, ...]
+    first_seen_utc_s: float | None
+    last_seen_utc_s: float | None
+    appearances: int
+
+    @property
+    def label(self) -> str:
+        """The name, or `person_<id>` while nobody has given one."""
+        return self.name or f"person_{self.id}"
+
+
+@dataclass(frozen=True, eq=False)
+class Exemplar:
+    """One stored example of a face or a voice; `vector` has shape (dimension,), length 1, read-only."""
+
+    id: int
+    node_id: int
+    person_id: int | None
+    space: str
+    vector: Vector
+    quality: float
+    clip_id: int | None
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A node found. `score` orders the hits; `similarity` is the raw cosine, None where none was compared.
+
+    `matched_by` holds "vector" and/or "text", or "filter" alone where nothing but filters was asked.
+    """
+
+    node: Node
+    score: float
+    similarity: float | None
+    matched_by: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ClipHit:
+    """A clip found, with the hits inside it that found it, best first."""
+
+    clip: Clip
+    score: float
+    nodes: tuple[Hit, ...]
+
+
+@dataclass(frozen=True)
+class TimelineRow:
+    """One line of what happened; `text` has current names, `evidence` holds node ids."""
+
+    start_utc_s: float
+    end_utc_s: float
+    clip_id: int | None
+    person_id: int | None
+    person: str | None
+    kind: TimelineKind
+    text: str
+    evidence: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How one question was answered: every round, search and score, as the asker recorded it."""
+
+    id: int
+    created_utc_s: float
+    question: str
+    answer: str
+    trace: Mapping[str, Any]

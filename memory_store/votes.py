@@ -1,0 +1,42 @@
+"""Votes that a face and a voice belong together: one per pair and clip."""
+
+import math
+from dataclasses import dataclass
+
+from memory_store.database import Database
+from memory_store.errors import InvalidValue, UnknownId
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Casting and summing votes."""
+
+    database: Database
+
+    def add(self, face_id: int, voice_id: int, clip_id: int, weight: float) -> bool:
+        """Cast a vote; False, and nothing changed, where this clip already voted for the pair."""
+        if not math.isfinite(weight):
+            raise InvalidValue(f"a vote of weight {weight}: give a finite number")
+        for node_id, kind in ((face_id, "face"), (voice_id, "voice")):
+            row = self.database.row("SELECT kind FROM nodes WHERE id = ?", (node_id,))
+            if row is None or row["kind"] != kind:
+                raise UnknownId(f"no {kind} node {node_id} in this memory")
+        if self.database.row("SELECT 1 FROM clips WHERE id = ?", (clip_id,)) is None:
+            raise UnknownId(f"no clip {clip_id} in this memory")
+        sql = "INSERT INTO votes VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        return self.database.write(sql, (face_id, voice_id, clip_id, weight)).rowcount == 1
+
+    def totals(self, before_clip: int | None = None) -> dict[tuple[int, int], float]:
+        """The sum of votes of each (face, voice) pair, of earlier clips only where one is given."""
+        where, parameters = "", tuple[int, ...]()
+        if before_clip is not None:
+            if self.database.row("SELECT 1 FROM clips WHERE id = ?", (before_clip,)) is None:
+                raise UnknownId(f"no clip {before_clip} in this memory")
+            where = """JOIN clips c ON c.id = votes.clip_id
+                WHERE (c.start_utc_s, c.id) < (SELECT start_utc_s, id FROM clips WHERE id = ?)"""
+            parameters = (before_clip,)
+        rows = self.database.rows(
+            f"SELECT face_id, voice_id, sum(weight) AS total FROM votes {where} GROUP BY face_id, voice_id",
+            parameters,
+        )
+        return {(row["face_id"], row["voice_id"]): row["total"] for row in rows}
