@@ -1,0 +1,61 @@
+# Two commands for newcomers: `make demo` and `make test`. Everything they need is set up on the way.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+export HEARSIGHT_CACHE ?= $(HOME)/.cache/hearsight
+WHEELS := $(HEARSIGHT_CACHE)/wheels
+LLAMA := llama-cpp-python==0.3.36
+# A native build dies with SIGILL on virtual machines that trap AMX; a portable one runs everywhere.
+LLAMA_CMAKE_ARGS ?= -DGGML_NATIVE=OFF -DLLAMA_OPENSSL=OFF
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check format setup models soak bench lock clean
+
+demo: models
+	$(BIN)/python -m offline_tools.demo
+
+test: models check
+	$(BIN)/pytest -q
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+models: setup
+	$(BIN)/hearsight models fetch
+
+soak: models
+	$(BIN)/pytest -q -m soak
+
+bench: models
+	$(BIN)/python -m offline_tools.bench visitors
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] < (3, 11))' || \
+		{ echo "Hearsight needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	@command -v cc >/dev/null && command -v c++ >/dev/null || \
+		{ echo "Hearsight needs a C and C++ compiler (Debian, Ubuntu: apt-get install build-essential)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ echo "Python's venv module is missing (Debian, Ubuntu: apt-get install python3-venv)"; exit 1; }
+	@ls $(WHEELS)/llama_cpp_python-0.3.36-*.whl >/dev/null 2>&1 || { \
+		echo "Building llama.cpp once, 5 to 15 minutes; kept in $(WHEELS)"; \
+		CMAKE_ARGS="$(LLAMA_CMAKE_ARGS)" $(BIN)/pip wheel -q --no-deps "$(LLAMA)" -w $(WHEELS); }
+	$(BIN)/pip install -q --require-hashes -r requirements.lock
+	$(BIN)/pip install -q --no-deps --no-index --find-links $(WHEELS) "$(LLAMA)"
+	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
+	@touch $@
+
+lock:
+	$(BIN)/pip install -q uv
+	$(BIN)/uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+		--no-emit-package llama-cpp-python --no-header --no-emit-index-url -o requirements.lock
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
