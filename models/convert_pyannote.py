@@ -1,9 +1,10 @@
-"""pyannote segmentation-3.0 (who speaks when): checkpoint to ONNX, run once when it is fetched.
+"""pyannote segmentation-3.0 (who speaks when): checkpoint to ONNX, once, when fetched.
 
 SincNet (Ravanelli & Bengio 2018) with its filters written out, bidirectional LSTMs, a classifier over the
 powerset of speakers (Plaquet & Bredin 2023).
 """
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ _SINC_STRIDE = 10
 _MIN_LOW_HZ = 50.0
 _MIN_BAND_HZ = 50.0
 _LEAK = 0.01
+# numpy's own vary with the processor; the converted file is pinned by its hash
+_sin, _cos = np.vectorize(math.sin), np.vectorize(math.cos)
 
 
 def convert(source: Path, target: Path) -> None:
@@ -51,15 +54,15 @@ def convert(source: Path, target: Path) -> None:
 def sinc_filters(low_hz: Array, band_hz: Array, window: Array, times: Array) -> Array:
     """Even then odd band-pass filters, (2 · n, 1, taps), from learned cut-offs (n, 1).
 
-    `window` (taps // 2,) is the left half of a Hamming window, `times` (1, taps // 2) is 2π t before the centre
-    tap. After ParamSincFB of asteroid-filterbanks.
+    `window` (taps // 2,) is the left half of a Hamming window, `times` (1, taps // 2) is 2π t before the
+    centre tap. After ParamSincFB of asteroid-filterbanks.
     """
     low_hz, band_hz, window, times = (value.astype(np.float64) for value in (low_hz, band_hz, window, times))
     low = _MIN_LOW_HZ + np.abs(low_hz)
     high = np.clip(low + _MIN_BAND_HZ + np.abs(band_hz), _MIN_LOW_HZ, _SAMPLE_RATE_HZ / 2)
     band = high - low
-    even = (np.sin(high @ times) - np.sin(low @ times)) / (times / 2) * window
-    odd = (np.cos(low @ times) - np.cos(high @ times)) / (times / 2) * window
+    even = (_sin(high @ times) - _sin(low @ times)) / (times / 2) * window
+    odd = (_cos(low @ times) - _cos(high @ times)) / (times / 2) * window
     filters = np.concatenate(
         [
             np.concatenate([even, 2 * band, even[:, ::-1]], axis=1) / (2 * band),

@@ -96,7 +96,7 @@ def write_model(model: onnx.ModelProto, path: Path) -> None:
 
 
 def write_model_with_data(model: onnx.ModelProto, path: Path, *, at_least_bytes: int) -> None:
-    """Write large tensors to `<path>.data`, which onnxruntime maps instead of copying, and the rest to `path`."""
+    """Write large tensors to `<path>.data`, which onnxruntime maps and does not copy, the rest to `path`."""
     data_path = path.with_name(path.name + ".data")
     page_bytes = 4096
     with data_path.open("wb") as data:

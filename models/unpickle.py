@@ -1,4 +1,4 @@
-"""Reading the tensors of a PyTorch checkpoint without PyTorch: a .pt file is a zip holding a pickle and raw arrays.
+"""Reading the tensors of a PyTorch checkpoint without PyTorch: a zip holding a pickle and raw arrays.
 
 Only the handful of names a state dict needs can be resolved; any other global in the pickle is refused, so a
 file from a stranger cannot run code.
@@ -108,7 +108,7 @@ def read_checkpoint(path: Path) -> Any:
 
 
 def state_dict(checkpoint: Any, path: Path) -> dict[str, Array]:
-    """The mapping of parameter name to array in `checkpoint`, which may wrap it under the key 'state_dict'."""
+    """The mapping of parameter name to array in `checkpoint`, perhaps under a key 'state_dict'."""
     if isinstance(checkpoint, dict) and isinstance(checkpoint.get("state_dict"), dict):
         checkpoint = checkpoint["state_dict"]
     if not isinstance(checkpoint, dict):
