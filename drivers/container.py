@@ -114,7 +114,7 @@ def _why_not_opened(path: Path, error: Exception) -> str:
         head = file.read(12)
     if head[4:8] in _MP4_ATOMS and isinstance(error, av.error.InvalidDataError):
         return (
-            f"{path}: is an MP4 without its index (the moov part), so the recording or the copy was cut short; "
+            f"{path}: is an MP4 without its index (the moov part): the recording or the copy was cut short; "
             "copy it again, or have it repaired by a tool for broken MP4 files"
         )
     if isinstance(error, av.error.InvalidDataError):
