@@ -20,6 +20,10 @@ _STOP = re.compile(
 _CJK_STOP = re.compile(
     "为什么|什么时候|什么|哪里|哪儿|哪个|怎么|怎样|多少|几个|有没有|是不是|[的了吗呢吧啊谁]"
 )
+# Words of one or two letters must end where the term ends: "tv" is not in "tvs and more".
+_WORD_END = rf"(?:(?<=[{_CJK}])|(?![^\W{_CJK}]))"
+# How many more rows than asked for are read, since some hold a term only within a word.
+_OVERFETCH = 4
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Terms:
 
 def terms_of(query: str) -> Terms:
     """The terms of a question; nothing in it is ever read as query syntax."""
-    tokens = _TOKEN.findall(query.casefold())
+    tokens = _TOKEN.findall(query.lower())
     words = [token for token in tokens if not _CJK_RUN.fullmatch(token) and not _STOP.fullmatch(token)]
     runs = [token for token in tokens if _CJK_RUN.fullmatch(token)]
     parts = [part for run in runs for part in _CJK_STOP.split(run) if len(part) >= 2]
@@ -60,12 +64,14 @@ def search_text(database: Database, terms: Terms, allowed: Sql | None, limit: in
 
 def _search_long(database: Database, terms: Sequence[str], allowed: Sql | None, limit: int) -> list[int]:
     match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-    within, parameters = _within("rowid", allowed)
+    within, parameters = _within("nodes_fts.rowid", allowed)
     rows = database.rows(
-        f"SELECT rowid FROM nodes_fts WHERE nodes_fts MATCH ? {within} ORDER BY rank, rowid DESC LIMIT ?",
-        (match, *parameters, limit),
+        f"""SELECT nodes.id, nodes.text FROM nodes_fts JOIN nodes ON nodes.id = nodes_fts.rowid
+        WHERE nodes_fts MATCH ? {within} ORDER BY nodes_fts.rank, nodes.id DESC LIMIT ?""",
+        (match, *parameters, _OVERFETCH * limit),
     )
-    return [row["rowid"] for row in rows]
+    words = re.compile("|".join(_word_start(term) for term in terms))
+    return [row["id"] for row in rows if words.search(row["text"].lower())][:limit]
 
 
 def _search_short(database: Database, terms: Sequence[str], allowed: Sql | None) -> list[int]:
@@ -73,18 +79,15 @@ def _search_short(database: Database, terms: Sequence[str], allowed: Sql | None)
     patterns = ["%" + re.sub(r"([\\%_])", r"\\\1", term) + "%" for term in terms]
     within, parameters = _within("id", allowed)
     rows = database.rows(f"SELECT id, text FROM nodes WHERE ({likes}) {within}", (*patterns, *parameters))
-    matchers = [re.compile(_whole_word(term)) for term in terms]
-    counts = {
-        row["id"]: sum(matcher.search(row["text"].casefold()) is not None for matcher in matchers)
-        for row in rows
-    }
+    words = [re.compile(_word_start(term) + _WORD_END) for term in terms]
+    counts = {row["id"]: sum(word.search(row["text"].lower()) is not None for word in words) for row in rows}
     return sorted((node_id for node_id, count in counts.items() if count), key=lambda i: (-counts[i], -i))
 
 
-def _whole_word(term: str) -> str:
-    """A short word of letters is matched whole ("tv" is not in "latvia"); Chinese has no such bounds."""
-    escaped = re.escape(term)
-    return escaped if _CJK_RUN.fullmatch(term) else rf"(?<![^\W{_CJK}]){escaped}(?![^\W{_CJK}])"
+def _word_start(term: str) -> str:
+    """Letters count from the start of a word on ("cup" is in "cups", not in "occupy"); Chinese has no such bounds."""
+    bounded = term[0].isalnum() and not _CJK_RUN.fullmatch(term)
+    return rf"(?<![^\W{_CJK}]){re.escape(term)}" if bounded else re.escape(term)
 
 
 def _within(column: str, allowed: Sql | None) -> tuple[str, tuple[object, ...]]:

@@ -1,0 +1,137 @@
+"""Whatever is searched, nothing that violates a filter comes back, and nothing that passes is lost."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_store import MemoryStore, NodeKind
+from memory_store.database import Database
+from memory_store.index import SpaceIndex
+from memory_store.index_file import IndexFile
+from tests.memory_samples import SATURDAY_UTC_S, SPACES, add_clip, add_face, unit
+
+KINDS: tuple[NodeKind, ...] = ("episodic", "semantic", "object")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A node to be made: its kind, its clips in the order of writing, and whom it mentions."""
+
+    kind: NodeKind
+    clips: tuple[int, ...]
+    person: int | None
+
+
+LINES = st.lists(
+    st.builds(
+        Line,
+        st.sampled_from(KINDS),
+        st.lists(st.integers(0, 5), min_size=1, max_size=3, unique=True).map(tuple),
+        st.one_of(st.none(), st.integers(0, 1)),
+    ),
+    min_size=1,
+    max_size=25,
+)
+SECONDS = st.one_of(st.none(), st.integers(-1, 13).map(lambda i: SATURDAY_UTC_S + 15.0 * i))
+FILTERS = st.fixed_dictionaries(
+    {
+        "kinds": st.one_of(st.none(), st.lists(st.sampled_from(KINDS), max_size=2, unique=True)),
+        "person": st.one_of(st.none(), st.integers(0, 1)),
+        "clip": st.one_of(st.none(), st.integers(0, 5)),
+        "after": SECONDS,
+        "before": SECONDS,
+        "before_clip": st.one_of(st.none(), st.integers(0, 5)),
+    }
+)
+# Clips are written in this order, so that ids and times disagree.
+WRITING_ORDER = (3, 0, 5, 1, 4, 2)
+
+
+def passes(line: Line, wanted: dict[str, Any]) -> bool:
+    """The meaning of a filter, told a second time in plain Python."""
+
+    def speaks(clip: int) -> bool:
+        start, end = SATURDAY_UTC_S + 30.0 * clip, SATURDAY_UTC_S + 30.0 * clip + 30.0
+        return (
+            (wanted["clip"] is None or clip == wanted["clip"])
+            and (wanted["after"] is None or end > wanted["after"])
+            and (wanted["before"] is None or start < wanted["before"])
+            and (wanted["before_clip"] is None or clip < wanted["before_clip"])
+        )
+
+    return (
+        (wanted["kinds"] is None or line.kind in wanted["kinds"])
+        and (wanted["person"] is None or line.person == wanted["person"])
+        and (wanted["before_clip"] is None or line.clips[0] < wanted["before_clip"])
+        and any(speaks(clip) for clip in line.clips)
+    )
+
+
+@pytest.mark.parametrize("exact_below", [1000, 1], ids=["exact", "hnswlib"])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(lines=LINES, wanted=FILTERS)
+def test_filters_are_exact(exact_below: int, lines: list[Line], wanted: dict[str, Any]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        database = Database.open(Path(directory) / "memory.db")
+        indexes = {
+            space.name: SpaceIndex(
+                database,
+                space,
+                IndexFile(Path(directory) / "index", space),
+                exact_below=exact_below,
+                exact_filtered_below=1,
+            )
+            for space in SPACES
+        }
+        with MemoryStore(database, SPACES, indexes) as store:
+            check_filters(store, lines, wanted)
+
+
+def check_filters(store: MemoryStore, lines: list[Line], wanted: dict[str, Any]) -> None:
+    with store.transaction():
+        clip_ids = {number: add_clip(store, number) for number in WRITING_ORDER}
+        faces = [add_face(store, clip_ids[0]) for _ in range(2)]
+        persons = [store.create_person() for _ in faces]
+        for person_id, face in zip(persons, faces, strict=True):
+            store.bind(person_id, face)
+        ids = [add(store, line, i, clip_ids, faces) for i, line in enumerate(lines)]
+    arguments: dict[str, Any] = {
+        "kinds": KINDS if wanted["kinds"] is None else wanted["kinds"],
+        "person_id": None if wanted["person"] is None else persons[wanted["person"]],
+        "clip_id": None if wanted["clip"] is None else clip_ids[wanted["clip"]],
+        "after_utc_s": wanted["after"],
+        "before_utc_s": wanted["before"],
+        "before_clip": None if wanted["before_clip"] is None else clip_ids[wanted["before_clip"]],
+    }
+    expected = {node_id for node_id, line in zip(ids, lines, strict=True) if passes(line, wanted)}
+    assert {node.id for node in store.nodes(**arguments)} == expected
+    assert {hit.node.id for hit in store.search_node(text="kettle", k=99, **arguments)} == expected
+    assert {hit.node.id for hit in store.search_node(text="红茶", k=99, **arguments)} == expected
+    hits = store.search_node(vector=unit(0), k=99, threshold=-1.0, **arguments)
+    assert {hit.node.id for hit in hits} == expected
+    assert [hit.similarity for hit in hits] == sorted((hit.similarity or 0.0 for hit in hits), reverse=True)
+    for clip_hit in store.search_clip(text="kettle", vector=unit(0), k=99, threshold=-1.0, **arguments):
+        assert {hit.node.id for hit in clip_hit.nodes} <= expected
+        assert wanted["before"] is None or clip_hit.clip.start_utc_s < wanted["before"]
+        assert wanted["after"] is None or clip_hit.clip.end_utc_s > wanted["after"]
+
+
+def add(store: MemoryStore, line: Line, seed: int, clip_ids: dict[int, int], faces: list[int]) -> int:
+    first = store.clip(clip_ids[line.clips[0]])
+    who = "" if line.person is None else f"<face_{faces[line.person]}> "
+    node_id = store.add_node(
+        line.kind,
+        f"{who}kettle 红茶",
+        clip_id=first.id,
+        start_utc_s=first.start_utc_s,
+        end_utc_s=first.end_utc_s,
+        vectors={"text": unit(seed)},
+    )
+    for clip in line.clips[1:]:
+        store.reinforce(node_id, clip_ids[clip])
+    return node_id
