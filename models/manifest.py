@@ -19,6 +19,7 @@ MANIFEST_PATH = Path(__file__).with_name("manifest.yaml")
 Tier = Literal["default", "alternative", "production"]
 Conversion = Literal["campplus", "pyannote", "e5"]
 _STRICT = ConfigDict(extra="forbid")
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, compiled
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class Manifest:
         """Read a manifest file, by default the one of this package. All faults are reported together."""
         path = path or MANIFEST_PATH
         try:
-            document = yaml.safe_load(path.read_text(encoding="utf-8"))
+            document = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
         except (OSError, yaml.YAMLError) as error:
             raise ModelError(f"cannot read the model manifest {path}: {error}") from error
         try:
