@@ -52,7 +52,7 @@ class FaceDetector:
         directory: Path,
         *,
         input_side_px: int = 640,
-        score_threshold: float = 0.6,
+        score_threshold: float = 0.7,
         overlap_threshold: float = 0.3,
         threads: int = 1,
         accelerator: Accelerator = "cpu",

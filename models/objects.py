@@ -91,7 +91,7 @@ class ObjectDetector:
             self._net = cv2.dnn.readNetFromTensorflow(str(graph), str(config))
         except cv2.error as error:
             raise ModelError(
-                f"model file {graph} cannot be opened ({error}); run `hearsight models verify` to check it"
+                f"model file {graph} cannot be opened ({error.err}); run `hearsight models verify` to check it"
             ) from error
         self._score_threshold = score_threshold
 
@@ -103,7 +103,9 @@ class ObjectDetector:
             self._net.setInput(blob)
             rows = np.asarray(self._net.forward(), dtype=np.float32).reshape(-1, _ROW_LENGTH)
         except cv2.error as error:
-            raise ModelError(f"{GRAPH_FILE} failed on a picture of shape {image.shape}: {error}") from error
+            raise ModelError(
+                f"{GRAPH_FILE} failed on a picture of shape {image.shape}: {error.err}"
+            ) from error
         height, width = image.shape[:2]
         boxes = [_object_box(row, width, height) for row in rows if row[2] >= self._score_threshold]
         return sorted(

@@ -57,7 +57,7 @@ class Session:
             outputs: list[Array] = self._session.run(None, dict(feeds))
         except _ONNXRUNTIME_ERRORS as error:
             shapes = {name: value.shape for name, value in feeds.items()}
-            raise ModelError(f"{self.path.name} failed on inputs {shapes}: {error}") from error
+            raise ModelError(f"{self.path.name} failed on inputs {shapes}: {str(error).strip()}") from error
         return dict(zip(self.output_names, outputs, strict=True))
 
 
@@ -87,7 +87,7 @@ def open_session(
         )
     except _ONNXRUNTIME_ERRORS as error:
         raise ModelError(
-            f"model file {path} cannot be opened ({error}); run `hearsight models verify` and fetch it again"
+            f"model file {path} cannot be opened ({str(error).strip()}); run `hearsight models verify` to check it"
         ) from error
     opened = Session(path, session)
     if opened.provider != wanted[0]:
@@ -113,7 +113,7 @@ def _reshaped(path: Path, input_shapes: Mapping[str, Sequence[int | str]]) -> by
         model = onnx.load(str(path))
     except DecodeError as error:
         raise ModelError(
-            f"model file {path} is damaged ({error}); run `hearsight models verify` and fetch it again"
+            f"model file {path} is damaged ({error}); run `hearsight models verify` to check it"
         ) from error
     graph = model.graph
     weights = {item.name for item in graph.initializer}
