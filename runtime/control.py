@@ -1,0 +1,296 @@
+"""Answers a question: round 0 by code, then rounds of reasoning and search with a language model, then judgement."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from models.errors import ModelError
+from models.language import Completion, LanguageModel
+from runtime.answer import Action, Answer, Evidence, Method, Round, Search
+from runtime.control_turn import RoundPrompt, Turn, build_prompt, evidence_line, read_turn, turn_grammar
+from runtime.grounding import coverage, normalise
+from runtime.judge import fault_of, says_unknown
+from runtime.prompts import Prompt, load_prompt
+from runtime.question import Question, read_question
+from runtime.recall import Recall
+from runtime.say import Speech
+from runtime.timeline_answers import answer_from_timeline
+
+Policy = Literal["abstain", "best_effort"]
+
+
+@dataclass(frozen=True)
+class ControlLimits:
+    """reply_tokens: the most a model may write in a round; shown: the most memories it is shown at a time."""
+
+    reply_tokens: int = 140
+    shown: int = 8
+    quoted: int = 2
+    round_timeout_s: float = 120.0
+
+
+@dataclass
+class _Pool:
+    """All evidence found so far, each node once with its best score, and the searches that found it."""
+
+    items: dict[int, Evidence] = field(default_factory=dict)
+    queries: dict[str, str] = field(default_factory=dict)
+
+    def add(self, query: str, evidence: Sequence[Evidence]) -> int:
+        """Take evidence in; how many of it were new."""
+        self.queries.setdefault(normalise(query), query)
+        new = [item for item in evidence if item.id not in self.items]
+        for item in evidence:
+            known = self.items.get(item.id)
+            if known is None or item.score > known.score:
+                self.items[item.id] = item
+        return len(new)
+
+    def has_asked(self, query: str) -> bool:
+        return normalise(query) in self.queries
+
+
+@dataclass(frozen=True)
+class _Said:
+    """An answer before it is written down."""
+
+    text: str
+    evidence: tuple[Evidence, ...]
+    method: Method
+    confidence: float
+    abstained: bool = False
+
+
+class Control:
+    """Answers questions over a memory. Blocking, and used from the one thread that owns the recall's store.
+
+    clock: now, in UTC seconds; timer: seconds of any origin, for durations. policy: "abstain" says honestly that
+    nothing is known; "best_effort" quotes the nearest memories instead.
+    """
+
+    def __init__(
+        self,
+        recall: Recall,
+        language: LanguageModel | None,
+        *,
+        clock: Callable[[], float],
+        zone: ZoneInfo,
+        max_rounds: int = 5,
+        policy: Policy = "abstain",
+        limits: ControlLimits | None = None,
+        timer: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._recall = recall
+        self._store = recall.store
+        self._language = language
+        self._clock = clock
+        self._zone = zone
+        self._max_rounds = max_rounds
+        self._policy = policy
+        self._limits = limits or ControlLimits()
+        self._timer = timer
+
+    def answer(self, text: str, *, asker: int | None = None) -> Answer:
+        """The answer, already in the store's traces. asker: id of the person who asks. Raises QuestionError."""
+        started, now = self._timer(), self._clock()
+        question = read_question(
+            text, self._store.people(), self._store.person_of, now, self._zone, asker=asker
+        )
+        speech = Speech(question.language, self._zone, now)
+        notes: list[str] = []
+        rounds: list[Round] = []
+        first: Search | None = None
+        said = self._without_search(question, speech)
+        if said is None:
+            pool = _Pool()
+            found, first = self._recall.search(question.text, question)
+            pool.add(question.text, found)
+            if first.widened:
+                notes.append("Nothing strong is tied to the persons named: everything was searched.")
+            said = self._with_search(question, speech, pool, rounds, notes)
+        answer = Answer(
+            question=question.text,
+            language=question.language,
+            text=said.text,
+            evidence=said.evidence,
+            persons=self._persons_in(said.text),
+            method=said.method,
+            abstained=said.abstained,
+            confidence=round(said.confidence, 3),
+            first_search=first,
+            rounds=tuple(rounds),
+            notes=tuple(notes),
+            time_range=(
+                (question.time.start_utc_s, question.time.end_utc_s, question.time.phrase)
+                if question.time
+                else None
+            ),
+            asker=asker,
+            model_calls=sum(item.action != "failed" for item in rounds),
+            duration_s=round(self._timer() - started, 4),
+            asked_utc_s=now,
+        )
+        with self._store.transaction():
+            trace_id = self._store.save_trace(answer.question, answer.text, answer.to_json())
+        return replace(answer, trace_id=trace_id)
+
+    def _without_search(self, question: Question, speech: Speech) -> _Said | None:
+        if question.unknown and not question.persons:
+            text = speech.phrase("unknown_person", names=speech.enumeration(list(question.unknown)))
+            return _Said(text, (), "computed", 0.0, abstained=True)
+        computed = answer_from_timeline(self._store, question, speech)
+        if computed is None:
+            return None
+        evidence = tuple(self._recall.evidence_of(computed.node_ids))
+        return _Said(computed.text, evidence, "computed", computed.confidence)
+
+    def _with_search(
+        self, question: Question, speech: Speech, pool: _Pool, rounds: list[Round], notes: list[str]
+    ) -> _Said:
+        if self._language is None:
+            return self._extract(question, speech, pool, "no_model")
+        accepted, unknown = self._ask_model(self._language, question, speech, pool, rounds, notes)
+        if accepted is not None:
+            return accepted
+        failed = any(item.action == "failed" for item in rounds)
+        return self._extract(
+            question, speech, pool, "unknown_model" if unknown and not failed else "extractive"
+        )
+
+    def _ask_model(
+        self,
+        language: LanguageModel,
+        question: Question,
+        speech: Speech,
+        pool: _Pool,
+        rounds: list[Round],
+        notes: list[str],
+    ) -> tuple[_Said | None, bool]:
+        """Up to max_rounds rounds; the answer that stood judgement, if any, and whether the model knows none."""
+        prompt = load_prompt("control", question.language)
+        hint = ""
+        for number in range(1, self._max_rounds + 1):
+            last = number == self._max_rounds
+            hints = [part for part in (hint, prompt.sentences["last" if last else "instruction"]) if part]
+            shown = build_prompt(
+                prompt,
+                question.text,
+                list(pool.items.values()),
+                hints,
+                speech,
+                language,
+                reply_tokens=self._limits.reply_tokens,
+                max_shown=self._limits.shown,
+            )
+            try:
+                completion = language.complete(
+                    shown.messages,
+                    max_tokens=self._limits.reply_tokens,
+                    grammar=turn_grammar(prompt, len(shown.shown), last=last),
+                    timeout_s=self._limits.round_timeout_s,
+                )
+            except ModelError as error:
+                notes.append(f"The language model failed in round {number}: {error}")
+                rounds.append(_round(number, "failed", Turn("unreadable", "", "", ()), hint, shown, None))
+                return None, False
+            turn = read_turn(prompt, completion.text)
+            entry = _round(number, turn.action, turn, hint, shown, completion)
+            if turn.action == "search" and not last:
+                search, hint = self._search_again(prompt, turn.content, question, pool)
+                rounds.append(replace(entry, search=search))
+                continue
+            said, rejected = self._judge(turn, question, speech, shown)
+            rounds.append(replace(entry, rejected=rejected))
+            if rejected:
+                notes.append(f"The model's answer of round {number} was not taken: {rejected}.")
+            return said, turn.action == "answer" and says_unknown(turn.content)
+        return None, True
+
+    def _search_again(
+        self, prompt: Prompt, query: str, question: Question, pool: _Pool
+    ) -> tuple[Search | None, str]:
+        """The model's own search, and what to tell it when that was asked before or found nothing new."""
+        if pool.has_asked(query):
+            return None, prompt.sentences["repeated"].format(searches="; ".join(pool.queries.values()))
+        found, search = self._recall.search(query, question)
+        if pool.add(query, found) == 0:
+            return search, prompt.sentences["empty"].format(search=query)
+        return search, ""
+
+    def _judge(
+        self, turn: Turn, question: Question, speech: Speech, shown: RoundPrompt
+    ) -> tuple[_Said | None, str]:
+        if turn.action != "answer":
+            return None, "it holds no action that can be read"
+        if says_unknown(turn.content):
+            return None, ""
+        cited = _cited(turn, shown)
+        lines = [evidence_line(item, speech) for item in cited]
+        fault = fault_of(
+            turn.content, cited, lines, question, [person.label for person in self._store.people()]
+        )
+        if not fault and not any(self._recall.is_strong(item, question) for item in cited):
+            fault = "the memories it cites are not about the question"
+        if fault:
+            return None, fault
+        asked = coverage(question.terms, "\n".join(lines)) if question.terms else 1.0
+        return _Said(turn.content, cited, "model", 0.5 + 0.4 * asked), ""
+
+    def _extract(self, question: Question, speech: Speech, pool: _Pool, key: str) -> _Said:
+        """The best memories quoted as they are, or an honest "I don't know" when none is about the question."""
+        ranked = sorted(
+            pool.items.values(),
+            key=lambda item: (-coverage(question.terms, item.line), -item.score, item.id),
+        )
+        strong = [item for item in ranked if self._recall.is_strong(item, question)]
+        if not strong and self._policy == "best_effort":
+            strong = ranked
+        if not strong:
+            return _Said(_unknown(question, speech), (), "extractive", 0.0, abstained=True)
+        chosen = sorted(strong[: self._limits.quoted], key=lambda item: (item.start_utc_s, item.id))
+        lines = [
+            speech.phrase("line", time=speech.moment(item.start_utc_s), text=speech.memory(item.line))
+            for item in chosen
+        ]
+        abstained = key == "unknown_model" and self._policy == "abstain"
+        text = speech.phrase(key, lines=speech.phrase("line_join").join(lines))
+        return _Said(text, tuple(chosen), "extractive", 0.0 if abstained else 0.4, abstained)
+
+    def _persons_in(self, text: str) -> tuple[str, ...]:
+        labels = dict.fromkeys(person.label for person in self._store.people())
+        return tuple(label for label in labels if label in text)
+
+
+def _unknown(question: Question, speech: Speech) -> str:
+    words = [term for term in question.terms if term in question.text.casefold()]
+    if question.language == "zh" or not words:
+        return speech.phrase("unknown_bare")
+    return speech.phrase("unknown", topic=speech.enumeration([f'"{word}"' for word in words[:4]]))
+
+
+def _cited(turn: Turn, shown: RoundPrompt) -> tuple[Evidence, ...]:
+    return tuple(shown.shown[number - 1] for number in turn.cited if 1 <= number <= len(shown.shown))
+
+
+def _round(
+    number: int, action: Action, turn: Turn, hint: str, shown: RoundPrompt, completion: Completion | None
+) -> Round:
+    return Round(
+        number=number,
+        action=action,
+        reasoning=turn.reasoning,
+        content=turn.content,
+        cited=tuple(item.id for item in _cited(turn, shown)),
+        rejected="",
+        hint=hint,
+        left_out=tuple(item.id for item in shown.left_out),
+        search=None,
+        prompt="\n".join(f"{message.role}: {message.content}" for message in shown.messages),
+        raw=completion.text if completion else "",
+        prompt_tokens=completion.prompt_tokens if completion else 0,
+        cached_tokens=completion.cached_tokens if completion else 0,
+        generated_tokens=completion.generated_tokens if completion else 0,
+        duration_s=round(completion.duration_s, 4) if completion else 0.0,
+    )

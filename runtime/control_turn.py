@@ -1,0 +1,137 @@
+"""One round's text: the prompt that fits the model's context, the grammar of a turn, and how a turn is read."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from models.language import LanguageModel, Message
+from runtime.answer import Evidence
+from runtime.prompts import Prompt
+from runtime.say import Speech
+
+MAX_LINE_CHARACTERS = 300
+_TEXT = r"[^\n\r\[\]<>|()（）{}]"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What the model wrote, read. cited: numbers of memories as shown in the prompt, from 1."""
+
+    action: Literal["answer", "search", "unreadable"]
+    reasoning: str
+    content: str
+    cited: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RoundPrompt:
+    """The messages of one round, the evidence that is in them, by number from 1, and what did not fit."""
+
+    messages: tuple[Message, ...]
+    shown: tuple[Evidence, ...]
+    left_out: tuple[Evidence, ...]
+    examples: int
+
+
+def build_prompt(
+    prompt: Prompt,
+    question: str,
+    evidence: Sequence[Evidence],
+    hints: Sequence[str],
+    speech: Speech,
+    language: LanguageModel,
+    *,
+    reply_tokens: int,
+    max_shown: int,
+) -> RoundPrompt:
+    """The prompt with as much evidence, best first, as the context holds; then fewer examples; never too long.
+
+    Evidence is shown in the order of time. What is left out is the lowest score.
+    """
+    budget = language.context_tokens - reply_tokens
+    ranked = sorted(evidence, key=lambda item: (-item.score, item.id))
+    count, examples = min(len(ranked), max_shown), len(prompt.examples)
+    while True:
+        shown = sorted(ranked[:count], key=lambda item: (item.start_utc_s, item.id))
+        messages = _messages(prompt, question, shown, hints, speech, examples)
+        if (count == 0 and examples == 0) or language.count_tokens(messages) <= budget:
+            return RoundPrompt(messages, tuple(shown), tuple(ranked[count:]), examples)
+        if count > 2 or (count and not examples):
+            count -= 1
+        else:
+            examples -= 1
+
+
+def _messages(
+    prompt: Prompt,
+    question: str,
+    shown: Sequence[Evidence],
+    hints: Sequence[str],
+    speech: Speech,
+    examples: int,
+) -> tuple[Message, ...]:
+    lines = [f"[{number}] {evidence_line(item, speech)}" for number, item in enumerate(shown, 1)]
+    user = prompt.turn.format(
+        memories="\n".join(lines) or prompt.sentences["none"], question=question, hint="\n".join(hints)
+    )
+    turns = [Message("system", prompt.system)]
+    for example in prompt.examples[:examples]:
+        turns += [Message("user", example.user), Message("assistant", example.assistant)]
+    return (*turns, Message("user", user))
+
+
+def evidence_line(item: Evidence, speech: Speech) -> str:
+    """A memory as one line with its local time, in the language of the question where its form is known."""
+    line = speech.memory(item.line)
+    if len(line) > MAX_LINE_CHARACTERS:
+        line = line[:MAX_LINE_CHARACTERS].rstrip() + " …"
+    return f"{speech.stamp(item.start_utc_s)} {line}"
+
+
+def turn_grammar(prompt: Prompt, shown: int, *, last: bool, may_search: bool = True) -> str:
+    """GBNF of a turn: a reasoning line, then an answer that cites shown memories, "I don't know", or a search."""
+    words = {
+        key: _quoted(prompt.sentences[key])
+        for key in ("reasoning", "unknown", "cite_open", "cite_join", "cite_close")
+    }
+    actions = [f'"[Answer] " {words["unknown"]}'] if last or not may_search else []
+    if shown:
+        actions.append(
+            f'"[Answer] " text {words["cite_open"]} number ({words["cite_join"]} number){{0,2}} {words["cite_close"]}'
+        )
+    if not last and may_search:
+        actions.append('"[Search] " query')
+    numbers = " | ".join(f'"{number}"' for number in range(1, max(shown, 1) + 1))
+    return "\n".join(
+        (
+            f'root ::= {words["reasoning"]} text "\\n" ({" | ".join(actions)})',
+            f"text ::= {_TEXT}+",
+            f"query ::= {_TEXT}+",
+            f"number ::= {numbers}",
+        )
+    )
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def read_turn(prompt: Prompt, text: str) -> Turn:
+    """Read what the model wrote, also when no grammar held it; unreadable when there is no action in it."""
+    match = re.search(r"\[(Answer|Search)\]\s*(.*)", text, re.DOTALL | re.IGNORECASE)
+    if match is None:
+        return Turn("unreadable", text.strip(), "", ())
+    reasoning = text[: match.start()].strip().removeprefix(prompt.sentences["reasoning"].strip()).strip()
+    content = match[2].strip().split("\n")[0].strip()
+    if match[1].lower() == "search":
+        return Turn("search", reasoning, content, ()) if content else Turn("unreadable", text.strip(), "", ())
+    citation = re.search(r"[(（](?:memor(?:y|ies)|evidence|记忆|证据)[^)）]*[)）]?", content, re.IGNORECASE)
+    cited: tuple[int, ...] = ()
+    if citation is not None:
+        cited = tuple(dict.fromkeys(int(number) for number in re.findall(r"\d{1,6}", citation.group())))
+        content = (content[: citation.start()] + content[citation.end() :]).strip()
+    return (
+        Turn("answer", reasoning, content, cited) if content else Turn("unreadable", text.strip(), "", cited)
+    )

@@ -1,0 +1,137 @@
+"""Reads what a model wrote about a clip, mends what is broken, and drops what the clip does not bear out."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from memory_store.tags import Tag, find_tags, replace_tags
+from runtime.grounding import content_terms, coverage, squash
+from runtime.timeline_answers import quote_in
+
+MIN_GROUNDED = 0.6
+_LINE = re.compile(
+    r'\{\s*"(?P<kind>event|fact|episodic|semantic)"\s*:\s*"(?P<text>(?:[^"\\\n]|\\.)*)(?P<end>"\s*\}?)?'
+)
+_EQUIVALENCE = re.compile(
+    r'\{?\s*"?equivalence"?\s*:\s*\[?\s*"?<face_(?P<face>\d{1,18})>"?\s*,\s*"?<voice_(?P<voice>\d{1,18})>',
+    re.IGNORECASE,
+)
+_ANY_TAG = re.compile(r"<[^<>\s]{1,40}>")
+_IDENTITY = re.compile(r"\bsame (?:person|one|voice|man|woman)\b|同一个?人", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+_KINDS: dict[str, Literal["episodic", "semantic"]] = {
+    "event": "episodic", "episodic": "episodic", "fact": "semantic", "semantic": "semantic"
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class DescribedLine:
+    """One line of a model. kind: what happened, or what stays true; mended: it was cut or had to be repaired."""
+
+    kind: Literal["episodic", "semantic"]
+    text: str
+    tags: tuple[Tag, ...]
+    mended: bool = False
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """What was kept of a model's text, how much was dropped and why, and whether nothing could be read."""
+
+    lines: tuple[DescribedLine, ...]
+    equivalences: tuple[tuple[Tag, Tag], ...]
+    dropped: dict[str, int]
+    broken: bool
+
+
+def repair(text: str, clip_lines: Sequence[str], *, grounded_only: bool) -> Repaired:
+    """Read JSON lines. grounded_only: every content word and number must come from the clip's own lines."""
+    clip = "\n".join(clip_lines)
+    present = set(find_tags(clip))
+    dropped: dict[str, int] = {}
+    kept: list[DescribedLine] = []
+    found = list(_LINE.finditer(text))
+    for match in found:
+        line = _read_line(match)
+        reason = _fault(line, clip_lines, clip, present, grounded_only=grounded_only)
+        if not reason and any(_bare(line.text) == _bare(other.text) for other in kept):
+            reason = "repeated"
+        if reason:
+            dropped[reason] = dropped.get(reason, 0) + 1
+        else:
+            kept.append(line)
+    pairs = []
+    for match in _EQUIVALENCE.finditer(text):
+        pair = (Tag("face", int(match["face"])), Tag("voice", int(match["voice"])))
+        if set(pair) <= present and pair not in pairs:
+            pairs.append(pair)
+        else:
+            dropped["equivalence"] = dropped.get("equivalence", 0) + 1
+    return Repaired(tuple(kept), tuple(pairs), dropped, broken=not found and not pairs and bool(text.strip()))
+
+
+def _read_line(match: re.Match[str]) -> DescribedLine:
+    raw, cut = match["text"], match["end"] is None
+    try:
+        text = str(json.loads(f'"{raw}"'))
+    except json.JSONDecodeError:
+        text, cut = raw.replace("\\", ""), True
+    text = " ".join(text.split())
+    if cut and match["end"] is None:
+        text = _to_last_whole_word(text)
+    return DescribedLine(_KINDS[match["kind"]], text, find_tags(text), mended=cut)
+
+
+def _to_last_whole_word(text: str) -> str:
+    """A cut line without its last, perhaps unfinished, word or tag."""
+    if " " in text and not re.search(r"[\u3400-\u9fff。，]$", text):
+        text = text.rsplit(" ", 1)[0]
+    return re.sub(r"<[^<>]*$", "", text).rstrip(" ,;，；")
+
+
+def _fault(
+    line: DescribedLine, clip_lines: Sequence[str], clip: str, present: set[Tag], *, grounded_only: bool
+) -> str:
+    """Why a line is not kept, or ""."""
+    unknown = set(_ANY_TAG.findall(line.text)) - {str(tag) for tag in present}
+    if unknown:
+        return "unknown_tag"
+    if _IDENTITY.search(line.text):
+        return "identity"
+    terms = [term for term in content_terms(replace_tags(line.text, lambda tag: " "))]
+    if not terms or (line.mended and len(terms) < 3):
+        return "empty"
+    if any(_bare(line.text) in (_bare(other), _bare(quote_in(other) or "")) for other in clip_lines):
+        return "repeats_clip"
+    if not grounded_only:
+        return ""
+    if any(number not in clip for number in _NUMBER.findall(replace_tags(line.text, lambda tag: " "))):
+        return "ungrounded"
+    if coverage(terms, replace_tags(clip, lambda tag: " ")) < MIN_GROUNDED:
+        return "ungrounded"
+    return "wrong_person" if _names_wrong_person(line, terms, clip_lines) else ""
+
+
+def _names_wrong_person(line: DescribedLine, terms: Sequence[str], clip_lines: Sequence[str]) -> bool:
+    """Whether what one person alone said is told of another alone."""
+    if len(line.tags) != 1:
+        return False
+    shares: dict[Tag, float] = {}
+    for other in clip_lines:
+        quote, tags = quote_in(other), find_tags(other)
+        if quote is not None and tags:
+            shares[tags[0]] = max(shares.get(tags[0], 0.0), coverage(terms, quote))
+    best = max(shares.values(), default=0.0)
+    return best > 0.0 and shares.get(line.tags[0], 0.0) < best / 2 and not _addressed(line, clip_lines)
+
+
+def _addressed(line: DescribedLine, clip_lines: Sequence[str]) -> bool:
+    """Whether the one person named is also named inside what somebody said."""
+    return any(line.tags[0] in find_tags(quote_in(other) or "") for other in clip_lines)
+
+
+def _bare(text: str) -> str:
+    """A text for comparing, without tags."""
+    return squash(replace_tags(text, lambda tag: " "))

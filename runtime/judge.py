@@ -1,0 +1,52 @@
+"""Decides by code whether a model's answer stands in the memories it cites: words, numbers and names."""
+
+import re
+from collections.abc import Sequence
+
+from runtime.answer import Evidence
+from runtime.grounding import content_terms, coverage, language_of, squash
+from runtime.question import Question
+
+MIN_GROUNDED = 0.75
+MIN_GROUNDED_ZH = 0.6
+_UNKNOWN = re.compile(
+    r"\b(?:i (?:do not|don't|cannot|can't) (?:know|remember|tell|answer)|unknown|no memor(?:y|ies)|not (?:mentioned|known|sure))\b"
+    r"|不知道|不清楚|没有提到|没有记忆|无法回答|不确定",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+(?::\d{2})?")
+_NAME = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+")
+
+
+def says_unknown(text: str) -> bool:
+    """Whether an answer says that it has none."""
+    return _UNKNOWN.search(text) is not None
+
+
+def fault_of(
+    text: str, cited: Sequence[Evidence], lines: Sequence[str], question: Question, labels: Sequence[str]
+) -> str:
+    """Why the answer is not taken, or "" when it stands. lines: the cited memories as the model saw them.
+
+    labels: of all persons known; one of them in the answer must stand in the memories cited.
+    """
+    if not cited:
+        return "it cites no memory"
+    proof = "\n".join(lines)
+    proof_squashed = squash(proof)
+    for number in _NUMBER.findall(text):
+        if number not in proof and squash(number) not in proof_squashed:
+            return f"the number {number} stands in no memory cited"
+    for label in labels:
+        if label in text and label not in proof:
+            return f"{label} stands in no memory cited"
+    for name in _NAME.findall(text):
+        if name.casefold() not in proof.casefold() and name.casefold() not in question.text.casefold():
+            return f"the name {name} stands in no memory cited"
+    terms = content_terms(text)
+    for label in labels:
+        terms = [term for term in terms if term not in label.casefold()]
+    least = MIN_GROUNDED_ZH if language_of(text) == "zh" else MIN_GROUNDED
+    if terms and coverage(terms, proof) < least:
+        return "its words stand in no memory cited"
+    return ""

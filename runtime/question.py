@@ -1,0 +1,161 @@
+"""Round 0 of a question, by code alone: its language, persons, times and, where it is plain, what it asks for."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+import yaml
+
+from memory_store.records import Person
+from runtime.errors import HearsightError
+from runtime.grounding import Language, content_terms, is_everyday_word, language_of
+from runtime.question_time import TimeRange, find_time
+
+MAX_QUESTION_CHARACTERS = 2000
+
+Intent = Literal[
+    "who_said",
+    "what_said",
+    "last_seen",
+    "last_heard",
+    "first_seen",
+    "first_heard",
+    "present",
+    "count",
+    "was_present",
+]
+
+
+class QuestionError(HearsightError):
+    """The question cannot be asked as it stands; the message is one sentence that says why."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with what code could read out of it.
+
+    persons: those named, with two of one name both; unknown: ids that no person has; terms: its content words
+    without persons and times; intent and topic: only when the question has a plain form that code can answer.
+    """
+
+    text: str
+    language: Language
+    persons: tuple[Person, ...]
+    unknown: tuple[str, ...]
+    time: TimeRange | None
+    terms: tuple[str, ...]
+    intent: Intent | None
+    topic: str
+
+
+_PERSON_NUMBER = re.compile(r"\bperson[_ #]?(\d{1,9})\b|<(?:face|voice)_(\d{1,9})>", re.IGNORECASE)
+_ASKER = re.compile(r"\b(?:I|me|my|mine)\b|我(?!们)")
+
+
+@cache
+def _forms() -> tuple[tuple[Intent, re.Pattern[str]], ...]:
+    """Plain forms of questions, in the order in which they are tried: prompts/question_forms.yaml."""
+    path = Path(__file__).parent / "prompts" / "question_forms.yaml"
+    return tuple(
+        (intent, re.compile(pattern, re.IGNORECASE))
+        for intent, pattern in yaml.safe_load(path.read_text(encoding="utf-8"))
+    )
+
+
+def read_question(
+    text: str,
+    people: Sequence[Person],
+    person_of: Callable[[int], Person | None],
+    now_utc_s: float,
+    zone: ZoneInfo,
+    *,
+    asker: int | None = None,
+) -> Question:
+    """Read a question. person_of: the person a face or voice node is bound to. Raises QuestionError."""
+    cleaned = check_question(text)
+    time, core = find_time(cleaned, now_utc_s, zone)
+    persons, unknown, masked = _find_persons(core, people, person_of)
+    if asker is not None and _ASKER.search(masked):
+        persons += [person for person in people if person.id == asker and person not in persons]
+        masked = _ASKER.sub("\0", masked)
+    intent, topic = _find_form(masked)
+    return Question(
+        text=cleaned,
+        language=language_of(cleaned),
+        persons=tuple(persons),
+        unknown=tuple(unknown),
+        time=time,
+        terms=tuple(content_terms(masked.replace("\0", " "))),
+        intent=intent if persons or intent in ("who_said", "present", "count") else None,
+        topic=topic,
+    )
+
+
+def check_question(text: str) -> str:
+    """The question in one line of printable characters; raises QuestionError when nothing can be asked with it."""
+    if len(text) > MAX_QUESTION_CHARACTERS:
+        raise QuestionError(
+            f"The question has {len(text)} characters, and the most is {MAX_QUESTION_CHARACTERS}: ask it more shortly."
+        )
+    if "\0" in text:
+        raise QuestionError("The question holds a NUL character, which no text has: ask it as plain text.")
+    plain = "".join(" " if unicodedata.category(character)[0] in "CZ" else character for character in text)
+    cleaned = " ".join(plain.split())
+    if not any(character.isalnum() for character in cleaned):
+        raise QuestionError(
+            f"The question {cleaned[:40]!r} holds no word: ask something, such as 'Who was here today?'."
+        )
+    return cleaned
+
+
+def _find_persons(
+    text: str, people: Sequence[Person], person_of: Callable[[int], Person | None]
+) -> tuple[list[Person], list[str], str]:
+    """Persons named by number, tag or name; ids nobody has; and the text with each of them turned into NUL."""
+    by_id = {person.id: person for person in people}
+    persons: list[Person] = []
+    unknown: list[str] = []
+
+    def by_number(match: re.Match[str]) -> str:
+        person = by_id.get(int(match[1])) if match[1] else person_of(int(match[2]))
+        if person is None:
+            unknown.append(match.group())
+        elif person not in persons:
+            persons.append(person)
+        return "\0"
+
+    text = _PERSON_NUMBER.sub(by_number, text)
+    names = sorted({person.name for person in people if person.name}, key=len, reverse=True)
+    for name in names:
+        pattern = _name_pattern(name)
+        if pattern.search(text):
+            persons += [person for person in people if person.name == name and person not in persons]
+            text = pattern.sub("\0", text)
+    return persons, unknown, text
+
+
+def _name_pattern(name: str) -> re.Pattern[str]:
+    """The name as a whole word; a name that is also an everyday word, such as Will, only as it is written."""
+    start = r"(?<![^\W\u3400-\u9fff])" if name[0].isascii() else ""
+    end = r"(?:['’]s)?(?![^\W\u3400-\u9fff])" if name[-1].isascii() else ""
+    flags = re.NOFLAG if is_everyday_word(name) else re.IGNORECASE
+    return re.compile(start + re.escape(name) + end, flags)
+
+
+def _find_form(masked: str) -> tuple[Intent | None, str]:
+    """What a question of a plain form asks for, and its topic; (None, "") for every other question."""
+    plain = masked.strip(" ?？!！.。")
+    chinese = language_of(plain.replace("\0", "")) == "zh"
+    plain = re.sub(r"\s+" if chinese else r"(?<=\s)\s+", "", plain)
+    plain = plain.strip("，, ")
+    for intent, pattern in _forms():
+        match = pattern.search(plain)
+        if match is not None:
+            topic = (match.groupdict().get("topic") or "").strip(" \"'“”‘’「」：:,，")
+            return intent, topic.replace("\0", " ").strip()
+    return None, ""

@@ -1,0 +1,143 @@
+"""Searches the memory for a question: exact filters first, words and vectors inside them, and how strong a hit is."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_store.records import Hit, NodeKind
+from memory_store.store import MemoryStore
+from runtime.answer import Evidence, Search
+from runtime.grounding import coverage
+from runtime.question import Question
+
+EmbedQuery = Callable[[list[str]], NDArray[np.float32]]
+
+_KINDS: tuple[NodeKind, ...] = ("episodic", "semantic")
+_TEMPLATE_TOKEN = re.compile(
+    r"<\|[^<>|]{0,40}\|?>?|</?s>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>", re.IGNORECASE
+)
+_ACTION = re.compile(r"\[\s*(/?\s*(?:answer|search))\s*\]", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class RecallLimits:
+    """How much is searched and what counts as a strong hit.
+
+    similarity_floor: cosine from which a memory counts as being about the question without sharing a word with
+    it; it belongs to the embedding model. word_floor: share of the question's content words that a memory must
+    hold to count by words alone.
+    """
+
+    hits: int = 8
+    similarity_floor: float = 0.87
+    word_floor: float = 0.5
+
+
+class Recall:
+    """Finds evidence. Used from the one thread that owns the store."""
+
+    def __init__(
+        self, store: MemoryStore, embed_query: EmbedQuery, *, limits: RecallLimits | None = None
+    ) -> None:
+        self.store = store
+        self.limits = limits or RecallLimits()
+        self._embed_query = embed_query
+
+    def search(self, query: str, question: Question) -> tuple[list[Evidence], Search]:
+        """Evidence for the query among what the question's persons and time allow, best first.
+
+        The time is never widened. When nothing strong is tied to the persons named, memories that merely speak
+        of them are searched too, and the record of the search says so.
+        """
+        vector = self._embed_query([query])[0]
+        person_ids = [person.id for person in question.persons]
+        hits: list[Hit] = []
+        for person_id in person_ids or [None]:
+            hits += self._hits(query, vector, question, person_id)
+        evidence = [self._evidence(hit) for hit in _best(hits, self.limits.hits)]
+        widened = bool(person_ids) and not any(self.is_strong(item, question) for item in evidence)
+        if widened:
+            known = {item.id for item in evidence}
+            more = _best(self._hits(query, vector, question, None), self.limits.hits)
+            evidence += [self._evidence(hit) for hit in more if hit.node.id not in known]
+        return evidence, Search(
+            query=query,
+            filters=_filters_in_words(question),
+            widened=widened,
+            found=tuple(item.id for item in evidence),
+            scores=tuple(round(item.score, 4) for item in evidence),
+        )
+
+    def is_strong(self, item: Evidence, question: Question) -> bool:
+        """Whether a memory is really about the question, not only the nearest of all."""
+        if not question.terms:
+            return bool(question.persons or question.time)
+        if item.similarity is not None and item.similarity >= self.limits.similarity_floor:
+            return True
+        return coverage(question.terms, item.line) >= self.limits.word_floor
+
+    def evidence_of(self, node_ids: Iterable[int]) -> list[Evidence]:
+        """The nodes as evidence, for what was computed rather than searched."""
+        return [
+            self._evidence(
+                Hit(node=self.store.node(node_id), score=1.0, similarity=None, matched_by=("filter",))
+            )
+            for node_id in node_ids
+        ]
+
+    def _hits(
+        self, query: str, vector: NDArray[np.float32], question: Question, person_id: int | None
+    ) -> Sequence[Hit]:
+        return self.store.search_node(
+            text=query,
+            vector=vector,
+            space="text",
+            kinds=_KINDS,
+            person_id=person_id,
+            after_utc_s=question.time.start_utc_s if question.time else None,
+            before_utc_s=question.time.end_utc_s if question.time else None,
+            k=self.limits.hits,
+        )
+
+    def _evidence(self, hit: Hit) -> Evidence:
+        node = hit.node
+        return Evidence(
+            id=node.id,
+            clip_id=node.clip_id,
+            kind=node.kind,
+            start_utc_s=node.start_utc_s,
+            end_utc_s=node.end_utc_s,
+            text=node.text,
+            line=as_data(self.store.render(node.text)),
+            score=hit.score,
+            similarity=hit.similarity,
+            matched_by=hit.matched_by,
+        )
+
+
+def as_data(text: str) -> str:
+    """Remembered text as one harmless line: no chat template tokens, no action marks, no control characters."""
+    text = "".join(character if character.isprintable() else " " for character in text)
+    while _TEMPLATE_TOKEN.search(text):
+        text = _TEMPLATE_TOKEN.sub(" ", text)
+    return " ".join(_ACTION.sub(r"(\1)", text).split())
+
+
+def _best(hits: Sequence[Hit], count: int) -> list[Hit]:
+    """The best hits, each node once, ties by node id."""
+    best: dict[int, Hit] = {}
+    for hit in sorted(hits, key=lambda hit: (-hit.score, hit.node.id)):
+        best.setdefault(hit.node.id, hit)
+    return list(best.values())[:count]
+
+
+def _filters_in_words(question: Question) -> str:
+    parts = [f"person {person.id}" for person in question.persons]
+    if question.time:
+        parts.append(
+            f"from {question.time.start_utc_s:.0f} to {question.time.end_utc_s:.0f} ({question.time.phrase})"
+        )
+    return ", ".join(parts) or "none"

@@ -1,0 +1,71 @@
+"""How the robot words times, lists and its own sentences, in the language of the question."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from runtime.prompts import Language, load_phrases
+
+_SAYS = re.compile(r'(?P<who>[^"]{1,80}?) says: "(?P<what>.*)"')
+_IN_VIEW = re.compile(r"(?P<who>[^\"]{1,80}?) is in view")
+
+FIRST_KNOWN_UTC_S = 365 * 86400.0
+
+
+@dataclass(frozen=True)
+class Speech:
+    """A language, the resident's zone and the present moment: all that a wording needs."""
+
+    language: Language
+    zone: ZoneInfo
+    now_utc_s: float
+
+    def phrase(self, key: str, **values: object) -> str:
+        """The robot's sentence of that name with the values put in."""
+        return load_phrases(self.language)[key].format(**values)
+
+    def moment(self, utc_s: float) -> str:
+        """A time as one says it: today at 10:30, yesterday at …, on Saturday 28 November 2026 at …."""
+        if utc_s < FIRST_KNOWN_UTC_S:
+            return self.phrase("unknown_time")
+        local = datetime.fromtimestamp(utc_s, self.zone)
+        today = datetime.fromtimestamp(self.now_utc_s, self.zone).date()
+        if local.date() == today:
+            return self.phrase("today", clock=local.strftime("%H:%M"))
+        if local.date() == today - timedelta(days=1):
+            return self.phrase("yesterday", clock=local.strftime("%H:%M"))
+        return self.phrase("other_day", **self._date_parts(local))
+
+    def stamp(self, utc_s: float) -> str:
+        """A full local time for a line of evidence."""
+        if utc_s < FIRST_KNOWN_UTC_S:
+            return self.phrase("unknown_time")
+        return self.phrase("stamp", **self._date_parts(datetime.fromtimestamp(utc_s, self.zone)))
+
+    def _date_parts(self, local: datetime) -> dict[str, object]:
+        return {
+            "weekday": self.phrase("weekdays").split()[local.weekday()],
+            "day": local.day,
+            "month": self.phrase("months").split()[local.month - 1],
+            "year": local.year,
+            "clock": local.strftime("%H:%M"),
+        }
+
+    def enumeration(self, items: list[str]) -> str:
+        """Items as "a, b and c"."""
+        if len(items) < 2:
+            return "".join(items)
+        return self.phrase("comma").join(items[:-1]) + self.phrase("and") + items[-1]
+
+    def sentences(self, parts: list[str]) -> str:
+        """Whole sentences one after the other."""
+        return self.phrase("sentence_join").join(parts)
+
+    def memory(self, line: str) -> str:
+        """A grounded line in this language; every other line as it is."""
+        for pattern, key in ((_SAYS, "says_line"), (_IN_VIEW, "view_line")):
+            match = pattern.fullmatch(line)
+            if match is not None:
+                return self.phrase(key, **match.groupdict())
+        return line

@@ -1,0 +1,209 @@
+"""Answers that the timeline holds for certain: who said what, who was here, when somebody was last seen, how many."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memory_store.records import NodeKind, Person, TimelineRow
+from memory_store.store import MemoryStore
+from memory_store.tags import find_tags
+from runtime.grounding import content_terms, coverage, squash
+from runtime.question import Question
+from runtime.say import Speech
+
+MAX_QUOTES = 5
+MAX_EVIDENCE = 12
+MIN_EXACT_CHARACTERS = 6
+_SAYS = re.compile(r'says(?: \([^)]*\))?: "(?P<quote>.*)"\s*$', re.DOTALL)
+_EPISODIC: tuple[NodeKind, ...] = ("episodic",)
+
+
+@dataclass(frozen=True)
+class ComputedAnswer:
+    """A sentence and the nodes that prove it; confidence in [0, 1]."""
+
+    text: str
+    node_ids: tuple[int, ...]
+    confidence: float
+
+
+def answer_from_timeline(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
+    """The computed answer, or None when the question has no plain form or the timeline does not settle it."""
+    match question.intent:
+        case "who_said":
+            return _who_said(store, question, speech)
+        case "what_said":
+            return _what_said(store, question, speech)
+        case "last_seen" | "last_heard" | "first_seen" | "first_heard":
+            return _when_met(store, question, speech)
+        case "present" | "count":
+            return _who_was_here(store, question, speech)
+        case "was_present":
+            return _was_here(store, question, speech)
+    return None
+
+
+def quote_in(text: str) -> str | None:
+    """What a grounded line quotes as said, or None."""
+    match = _SAYS.search(text)
+    return match["quote"] if match else None
+
+
+def _rows(store: MemoryStore, question: Question, person: Person | None = None) -> list[TimelineRow]:
+    rows = store.timeline(
+        person_id=person.id if person else None,
+        after_utc_s=question.time.start_utc_s if question.time else None,
+        before_utc_s=question.time.end_utc_s if question.time else None,
+    )
+    return sorted(rows, key=lambda row: (row.start_utc_s, row.end_utc_s, row.evidence))
+
+
+def _met(rows: Iterable[TimelineRow]) -> list[TimelineRow]:
+    return [row for row in rows if row.kind in ("seen", "heard")]
+
+
+def _when_words(question: Question, speech: Speech) -> str:
+    return question.time.phrase if question.time else speech.phrase("whenever")
+
+
+def _who_said(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
+    """Who said these words: their exact words where they were, else all content words of the topic in one quote."""
+    wanted, terms = squash(question.topic), content_terms(question.topic)
+    if not wanted:
+        return None
+    found: list[tuple[bool, float, int, str, str]] = []
+    for hit in store.search_node(
+        text=question.topic,
+        kinds=_EPISODIC,
+        after_utc_s=question.time.start_utc_s if question.time else None,
+        before_utc_s=question.time.end_utc_s if question.time else None,
+        k=40,
+    ):
+        quote = quote_in(hit.node.text)
+        if quote is None:
+            continue
+        exact = len(wanted) >= MIN_EXACT_CHARACTERS and wanted in squash(quote)
+        if exact or (terms and coverage(terms, quote) == 1.0):
+            speaker = _speaker(store, hit.node.text, speech)
+            found.append((exact, hit.node.start_utc_s, hit.node.id, speaker, store.render(quote)))
+    if any(item[0] for item in found):
+        found = [item for item in found if item[0]]
+    found = sorted(found, key=lambda item: item[1:3])[-MAX_QUOTES:]
+    if not found:
+        return None
+    text = " ".join(
+        speech.phrase("who_said", person=speaker, quote=quote.rstrip(), time=speech.moment(start))
+        for _, start, _, speaker, quote in found
+    )
+    return ComputedAnswer(text, tuple(item[2] for item in found), 0.95 if found[0][0] else 0.8)
+
+
+def _speaker(store: MemoryStore, text: str, speech: Speech) -> str:
+    """The current name of whoever a grounded line quotes."""
+    tags = find_tags(text.split(" says", 1)[0])
+    person = store.person_of(tags[0].node_id) if tags else None
+    return person.label if person is not None else speech.phrase("someone")
+
+
+def _what_said(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
+    """The quotes of the persons asked about, latest last; with a topic only those that share a content word."""
+    terms = content_terms(question.topic)
+    if question.topic and not terms:
+        return None
+    parts: list[str] = []
+    node_ids: list[int] = []
+    for person in question.persons:
+        quotes = [
+            (row, quote)
+            for row in _rows(store, question, person)
+            if row.kind == "heard" and (quote := _row_quote(store, row)) is not None
+        ]
+        if terms:
+            quotes = [(row, quote) for row, quote in quotes if coverage(terms, quote) >= 0.5]
+            if not quotes:
+                return None
+        if not quotes:
+            parts.append(speech.phrase("said_none", person=person.label, when=_when_words(question, speech)))
+            continue
+        shown = quotes[-MAX_QUOTES:]
+        told = [
+            speech.phrase("quote", text=quote, time=speech.moment(row.start_utc_s)) for row, quote in shown
+        ]
+        parts.append(
+            speech.phrase("said", person=person.label, quotes=speech.phrase("quote_join").join(told))
+        )
+        if len(shown) < len(quotes):
+            parts.append(speech.phrase("said_more", count=len(quotes) - len(shown)))
+        node_ids += [node_id for row, _ in shown for node_id in row.evidence[:1]]
+    return ComputedAnswer(speech.sentences(parts), tuple(node_ids), 0.9)
+
+
+def _row_quote(store: MemoryStore, row: TimelineRow) -> str | None:
+    for node_id in row.evidence:
+        quote = quote_in(store.node(node_id).text)
+        if quote is not None:
+            return store.render(quote)
+    return quote_in(row.text)
+
+
+def _when_met(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
+    """When the persons were first or last seen or heard."""
+    order, _, sense = str(question.intent).partition("_")
+    parts: list[str] = []
+    node_ids: list[int] = []
+    for person in question.persons:
+        rows = [row for row in _rows(store, question, person) if row.kind == sense]
+        if not rows:
+            parts.append(speech.phrase(f"never_{sense}", person=person.label))
+            continue
+        row = rows[0] if order == "first" else max(rows, key=lambda row: row.end_utc_s)
+        moment = speech.moment(row.start_utc_s if order == "first" else row.end_utc_s)
+        parts.append(speech.phrase(f"{order}_{sense}", person=person.label, time=moment))
+        node_ids += row.evidence[:2]
+    return ComputedAnswer(speech.sentences(parts), tuple(node_ids), 0.9)
+
+
+def _who_was_here(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer:
+    """The persons met in the time asked about, in the order of their coming, and how many they are."""
+    rows = _rows(store, question)
+    when = _when_words(question, speech)
+    if not rows:
+        return ComputedAnswer(speech.phrase("no_memories", when=when), (), 0.5)
+    first: dict[int, TimelineRow] = {}
+    nameless = [row for row in _met(rows) if row.person_id is None]
+    for row in _met(rows):
+        if row.person_id is not None:
+            first.setdefault(row.person_id, row)
+    parts: list[str] = []
+    labels = [row.person or f"person_{person_id}" for person_id, row in first.items()]
+    if not labels:
+        parts.append(speech.phrase("present_none", when=when))
+    elif question.intent == "count":
+        count = speech.phrase("count_one" if len(labels) == 1 else "count_many", count=len(labels))
+        parts.append(speech.phrase("count", count=count, when=when, persons=speech.enumeration(labels)))
+    else:
+        parts.append(speech.phrase("present", persons=speech.enumeration(labels), when=when))
+    if nameless:
+        parts.append(speech.phrase("unidentified", count=len(nameless)))
+    return ComputedAnswer(speech.sentences(parts), _first_evidence([*first.values(), *nameless]), 0.9)
+
+
+def _was_here(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer:
+    """Yes with the times, or no, for each person asked about."""
+    parts: list[str] = []
+    shown: list[TimelineRow] = []
+    when = _when_words(question, speech)
+    for person in question.persons:
+        rows = _met(_rows(store, question, person))
+        if not rows:
+            parts.append(speech.phrase("was_absent", person=person.label, when=when))
+            continue
+        times = list(dict.fromkeys(speech.moment(row.start_utc_s) for row in rows))
+        told = speech.enumeration([times[0], times[-1]] if len(times) > 1 else times)
+        parts.append(speech.phrase("was_present", person=person.label, when=when, time=told))
+        shown += [rows[0], rows[-1]] if len(rows) > 1 else rows
+    return ComputedAnswer(speech.sentences(parts), _first_evidence(shown), 0.9)
+
+
+def _first_evidence(rows: Sequence[TimelineRow]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(node_id for row in rows for node_id in row.evidence[:1]))[:MAX_EVIDENCE]
