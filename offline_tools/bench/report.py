@@ -1,0 +1,66 @@
+"""What every benchmark ends with: a table for people and one JSON line with commit and machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parents[2]
+MEDIA = ROOT.parent / "shared" / "media"
+
+
+class BenchmarkError(Exception):
+    """A benchmark cannot run: what is missing, and where to get it."""
+
+
+def media(path: str) -> Path:
+    """A file of the shared test media. Raises BenchmarkError where it is absent."""
+    found = MEDIA / path
+    if not found.exists():
+        raise BenchmarkError(
+            f"the test recording {path} is not here: put the shared media folder beside the project"
+        )
+    return found
+
+
+def print_report(name: str, rows: Sequence[tuple[str, str, str]], figures: dict[str, Any]) -> None:
+    """A table of (what, measured, target), then the figures as one JSON line."""
+    table = Table(title=name)
+    for column in ("what", "measured", "target"):
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*row)
+    Console(width=100).print(table)
+    print(
+        json.dumps({"bench": name, **figures, "commit": _commit(), "machine": _machine()}, ensure_ascii=False)
+    )
+
+
+def _commit() -> str:
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+        ).stdout.strip()
+
+    changed = "+changes" if git("status", "--porcelain") else ""
+    return f"{git('rev-parse', '--short', 'HEAD')}{changed}"
+
+
+def _machine() -> str:
+    model = platform.machine()
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    except OSError:
+        pass
+    return f"{os.cpu_count()} x {model}"

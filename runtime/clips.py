@@ -1,0 +1,176 @@
+"""Cuts one source's frames and sound into clips, and says which clip is which, for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import Protocol
+
+from drivers.live import LiveSource
+from drivers.media import AudioBlock, Frame
+from drivers.replay import Replay
+from memory_store.records import Clip
+from runtime.clock import Clock, is_believable
+
+MediaItem = Frame | AudioBlock
+
+
+@dataclass(frozen=True)
+class ClipSpan:
+    """One clip before it is remembered. Media times count from the source's start; `key` names it for ever."""
+
+    index: int
+    key: str
+    source_name: str
+    media_start_s: float
+    media_end_s: float
+    start_utc_s: float
+    time_known: bool
+
+    @property
+    def end_utc_s(self) -> float:
+        return self.start_utc_s + (self.media_end_s - self.media_start_s)
+
+    def utc_s(self, media_s: float) -> float:
+        """When, on the wall clock, the source's moment `media_s` was."""
+        return self.start_utc_s + (media_s - self.media_start_s)
+
+
+@dataclass(frozen=True)
+class ClipEnd:
+    """Stands between two clips in the streams of frames and of sound; `last` ends the stream."""
+
+    clip: ClipSpan
+    had_video: bool
+    had_audio: bool
+    dropped_frames: int
+    last: bool
+
+
+@dataclass(frozen=True)
+class PreRoll:
+    """Sound of a clip that is remembered already: only its unfinished last sentence matters."""
+
+    block: AudioBlock
+
+
+class Source(Protocol):
+    """Where frames and sound come from, in time order, and how its clips are called."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def duration_s(self) -> float | None:
+        """Length, where the source has an end."""
+        ...
+
+    def items(self, start_s: float) -> Iterator[MediaItem]: ...
+    def span(self, index: int, length_s: float, media_end_s: float | None = None) -> ClipSpan: ...
+    def stop(self) -> None:
+        """End `items` soon; may be called from another thread."""
+        ...
+
+    @property
+    def warnings(self) -> list[str]:
+        """What went wrong without ending the source, one sentence each."""
+        ...
+
+
+class Recording:
+    """A file. The same file from the same start always gives the same clips, under the same keys."""
+
+    def __init__(self, replay: Replay, start_utc_s: float) -> None:
+        self._replay = replay
+        self._start_utc_s = start_utc_s
+        self._stopped = Event()
+        self.name = Path(replay.info.path).name
+
+    @property
+    def duration_s(self) -> float | None:
+        return self._replay.info.duration_s
+
+    def items(self, start_s: float) -> Iterator[MediaItem]:
+        for item in self._replay.items(start_s):
+            if self._stopped.is_set():
+                return
+            yield item
+
+    def span(self, index: int, length_s: float, media_end_s: float | None = None) -> ClipSpan:
+        start_s = index * length_s
+        return ClipSpan(
+            index=index,
+            key=clip_key(self._replay.info.sha256, self._start_utc_s, length_s, index),
+            source_name=self.name,
+            media_start_s=start_s,
+            media_end_s=start_s + length_s if media_end_s is None else media_end_s,
+            start_utc_s=self._start_utc_s + start_s,
+            time_known=True,
+        )
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    @property
+    def warnings(self) -> list[str]:
+        return list(self._replay.warnings)
+
+
+def clip_key(sha256: str, start_utc_s: float, length_s: float, index: int) -> str:
+    """The name of a recording's clip: which bytes, when they are said to have happened, which piece."""
+    return f"{sha256}@{start_utc_s:.3f}/{length_s:g}s#{index}"
+
+
+def recording_start_utc_s(clips: Iterable[Clip], sha256: str) -> float | None:
+    """When a recording that was remembered before is said to have begun, by its first clip; else None."""
+    for clip in clips:
+        if clip.source_key.startswith(f"{sha256}@"):
+            return clip.start_utc_s - clip.media_start_s
+    return None
+
+
+class Live:
+    """Camera and microphone. Wall time is read when a clip begins; order within it is the monotonic clock's."""
+
+    def __init__(self, source: LiveSource, boot_id: str, clock: Clock) -> None:
+        self._source = source
+        self._boot_id = boot_id
+        self._clock = clock
+        self._started_monotonic_s = clock.monotonic_s()
+        self._stopped = Event()
+        self.name = "live"
+        self.duration_s: float | None = None
+
+    def items(self, start_s: float) -> Iterator[MediaItem]:
+        self._started_monotonic_s = self._clock.monotonic_s() - start_s
+        return self._source.items(self._stopped)
+
+    def span(self, index: int, length_s: float, media_end_s: float | None = None) -> ClipSpan:
+        start_s = index * length_s
+        behind_s = self._clock.monotonic_s() - self._started_monotonic_s - start_s
+        start_utc_s = self._clock.utc_s() - behind_s
+        return ClipSpan(
+            index=index,
+            key=f"live:{self._boot_id}:{self._started_monotonic_s:.3f}/{length_s:g}s#{index}",
+            source_name=self.name,
+            media_start_s=start_s,
+            media_end_s=start_s + length_s if media_end_s is None else media_end_s,
+            start_utc_s=start_utc_s,
+            time_known=is_believable(start_utc_s),
+        )
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    @property
+    def warnings(self) -> list[str]:
+        return []
+
+
+def boot_id() -> str:
+    """The kernel's name for this boot; monotonic times compare only within one."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return "unknown"

@@ -1,0 +1,71 @@
+"""`hearsight memory`: the memories themselves, and how much there is."""
+
+from __future__ import annotations
+
+import argparse
+from typing import get_args
+
+from memory_store.records import Node, NodeKind
+from memory_store.store import MemoryStore
+from runtime.clock import iso_utc
+from runtime.commands import session
+
+
+def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
+    """Add the verb to the command line."""
+    parser = commands.add_parser("memory", help="list memories, count them")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    listing = verbs.add_parser("list", parents=[shared], help="memories in the order of time")
+    listing.add_argument(
+        "--kind", choices=get_args(NodeKind), action="append", help="only this kind; repeatable"
+    )
+    listing.add_argument("--limit", type=int, metavar="N", help="only the latest N")
+    listing.set_defaults(command=list_memories)
+    status = verbs.add_parser("status", parents=[shared], help="how much is remembered")
+    status.set_defaults(command=show_status)
+
+
+def list_memories(options: argparse.Namespace) -> int:
+    """Print memories, one a line."""
+    kinds: list[NodeKind] = options.kind or ["episodic", "semantic", "procedural"]
+    with session.opened(options) as (_, store):
+        nodes = store.nodes(kinds=kinds, limit=options.limit)
+        if options.json:
+            session.print_json([_as_json(store, node) for node in nodes])
+            return 0
+        for node in nodes:
+            print(
+                f"[{node.id}] {iso_utc(node.start_utc_s)}  {node.kind:<9} x{node.weight:g}  {store.render(node.text)}"
+            )
+        if not nodes:
+            print("Nothing yet.")
+    return 0
+
+
+def _as_json(store: MemoryStore, node: Node) -> dict[str, object]:
+    return {
+        "id": node.id,
+        "kind": node.kind,
+        "text": store.render(node.text),
+        "tagged_text": node.text,
+        "weight": node.weight,
+        "clip": node.clip_id,
+        "start": iso_utc(node.start_utc_s),
+        "end": iso_utc(node.end_utc_s),
+        "first_seen": iso_utc(node.first_seen_utc_s),
+        "last_seen": iso_utc(node.last_seen_utc_s),
+        "tier": node.tier,
+        "provenance": dict(node.provenance),
+    }
+
+
+def show_status(options: argparse.Namespace) -> int:
+    """Print the counts."""
+    with session.opened(options) as (_, store):
+        stats = store.stats()
+    if options.json:
+        session.print_json(stats)
+        return 0
+    for name, value in stats.items():
+        print(f"{name:<12} {value}")
+    return 0

@@ -1,0 +1,216 @@
+"""The composition root: the only place that builds the parts and hands them to one another."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from memory_store.records import VectorSpace
+from memory_store.store import MemoryStore
+from models.faces import FaceDetector, FaceEmbedder
+from models.language import LanguageModel
+from models.language_process import LanguageProcess
+from models.manifest import Entry, Manifest
+from models.objects import ObjectDetector
+from models.speech import SpeechRecognizer
+from models.text import TextEmbedder
+from models.voices import SpeakerTurns, VoiceActivity, VoiceEmbedder
+from runtime.clock import SystemClock, local_zone
+from runtime.config import Settings
+from runtime.control import Control
+from runtime.errors import HearsightError
+from runtime.face_identity import FaceIdentifier, FaceRule
+from runtime.gallery import MatchRule
+from runtime.hear import Listener
+from runtime.identify import Identifier
+from runtime.recall import Recall, RecallLimits
+from runtime.see import Watcher
+from runtime.voice_identity import VoiceIdentifier, VoiceRule
+
+NO_LANGUAGE_MODEL = "none"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The settings and the model manifest, from which everything else is built."""
+
+    settings: Settings
+    manifest: Manifest
+
+    def entry(self, role: str, chosen: str | None = None) -> Entry:
+        """The manifest's default for a role, or the entry chosen in robot.yaml, which must have that role."""
+        if chosen is None:
+            return self.manifest.default(role)
+        entry = self.manifest.entry(chosen)
+        if entry.role != role:
+            raise HearsightError(
+                f"model {chosen} is for {entry.role}, not for {role}: choose another in robot.yaml"
+            )
+        return entry
+
+    def directory(self, entry: Entry) -> Path:
+        """Where the entry's files lie, after checking that they are there and whole."""
+        return entry.require(self.settings.models.dir)
+
+    @property
+    def text_entry(self) -> Entry:
+        return self.entry("text_embedding", self.settings.models.text_embedding)
+
+    @property
+    def language_entry(self) -> Entry | None:
+        """The language or omni model, or None where robot.yaml says none."""
+        chosen = self.settings.models.language
+        if chosen == NO_LANGUAGE_MODEL:
+            return None
+        entry = self.manifest.entry(chosen)
+        if entry.role not in ("language", "omni"):
+            raise HearsightError(
+                f"model {chosen} is for {entry.role}, not for language: choose another in robot.yaml"
+            )
+        return entry
+
+    @property
+    def language_has_senses(self) -> bool:
+        """Whether the chosen model takes pictures and sound itself."""
+        entry = self.language_entry
+        return entry is not None and entry.role == "omni"
+
+
+def needed_models(settings: Settings) -> list[tuple[str, str | None]]:
+    """The roles that must be filled to run, each with the entry that robot.yaml chose, or None for the default."""
+    models = settings.models
+    needed: list[tuple[str, str | None]] = [
+        ("face_detection", None),
+        ("face_embedding", None),
+        ("objects", None),
+        ("voice_activity", None),
+        ("speaker_turns", None),
+        ("voice_embedding", None),
+        ("speech_recognition", models.speech_recognition),
+        ("text_embedding", models.text_embedding),
+    ]
+    if models.language != NO_LANGUAGE_MODEL:
+        needed.append(("language", models.language))
+    return needed
+
+
+def open_store(parts: Parts) -> MemoryStore:
+    """The memory of the data directory, with one vector space for each model that embeds."""
+    directory = parts.settings.data_dir
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HearsightError(
+            f"cannot make the data directory {directory}: {error.strerror}; choose another with --data-dir"
+        ) from error
+    roles = {
+        "text": parts.text_entry,
+        "face": parts.entry("face_embedding"),
+        "voice": parts.entry("voice_embedding"),
+    }
+    spaces = [VectorSpace(name, entry.dimension, entry.id) for name, entry in roles.items()]
+    return MemoryStore.open(directory, spaces)
+
+
+def text_embedder(parts: Parts) -> TextEmbedder:
+    """The text embedding model."""
+    entry = parts.text_entry
+    return TextEmbedder(
+        parts.directory(entry), query_prefix=entry.prefixes["query"], passage_prefix=entry.prefixes["passage"]
+    )
+
+
+def language_model(parts: Parts) -> LanguageModel | None:
+    """The language model's process, not yet started; None where robot.yaml says none."""
+    entry = parts.language_entry
+    if entry is None:
+        return None
+    directory = parts.directory(entry)
+    return LanguageProcess(
+        directory / entry.main_file,
+        mmproj_path=directory / entry.mmproj_file if entry.mmproj_file else None,
+        context_tokens=parts.settings.models.context_tokens,
+        threads=min(parts.settings.models.language_threads, os.cpu_count() or 1),
+    )
+
+
+def watcher(parts: Parts) -> Watcher:
+    """Eyes: face detection and embedding, objects."""
+    settings, faces = parts.settings, parts.entry("face_embedding")
+    return Watcher(
+        FaceDetector(
+            parts.directory(parts.entry("face_detection")),
+            input_side_px=settings.perceive.face_detector_side_px,
+            score_threshold=settings.perceive.face_score,
+        ),
+        FaceEmbedder(parts.directory(faces)),
+        ObjectDetector(
+            parts.directory(parts.entry("objects")), score_threshold=settings.perceive.object_score
+        ),
+        settings.perceive,
+        frame_rate_hz=settings.clip.frame_rate_hz,
+        same_face=faces.thresholds["unsure"],
+    )
+
+
+def listener(parts: Parts) -> Listener:
+    """Ears: voice activity, speaker turns, voice embedding, speech recognition."""
+    models = parts.settings.models
+    return Listener(
+        VoiceActivity(parts.directory(parts.entry("voice_activity"))),
+        SpeakerTurns(parts.directory(parts.entry("speaker_turns"))),
+        VoiceEmbedder(parts.directory(parts.entry("voice_embedding"))),
+        SpeechRecognizer(
+            parts.directory(parts.entry("speech_recognition", models.speech_recognition)),
+            languages=models.speech_languages,
+        ),
+        carry_speech_s=parts.settings.clip.carry_speech_s,
+    )
+
+
+def identifier(parts: Parts, store: MemoryStore) -> Identifier:
+    """Who is who, with the thresholds that belong to the models."""
+    settings = parts.settings.identify
+    faces, voices = parts.entry("face_embedding"), parts.entry("voice_embedding")
+    face, voice = faces.thresholds, voices.thresholds
+    face_rule = FaceRule(
+        match=_match_rule(faces),
+        sharpness_recognise=face["sharpness_reject"],
+        sharpness_enroll=face["sharpness_enroll"],
+        width_recognise_px=face["width_recognise_px"],
+        width_enroll_px=face["width_enroll_px"],
+        roll_max_deg=face["roll_max_deg"],
+        new_exemplar=face["new_exemplar"],
+    )
+    voice_rule = VoiceRule(
+        match=_match_rule(voices),
+        sight_bonus=voice["sight_bonus"],
+        new_exemplar=voice["new_exemplar"],
+        min_enroll_s=settings.min_enroll_speech_s,
+    )
+    return Identifier(
+        store,
+        FaceIdentifier(store, face_rule, exemplars=settings.exemplars, model=faces.id),
+        VoiceIdentifier(store, voice_rule, exemplars=settings.exemplars, model=voices.id),
+        settings,
+    )
+
+
+def _match_rule(entry: Entry) -> MatchRule:
+    return MatchRule(entry.thresholds["match"], entry.thresholds["unsure"], entry.thresholds["margin"])
+
+
+def control(parts: Parts, store: MemoryStore, language: LanguageModel | None) -> Control:
+    """The answerer over a store."""
+    embedder = text_embedder(parts)
+    floor = parts.text_entry.thresholds["similar"]
+    recall = Recall(store, embedder.embed_query, limits=RecallLimits(similarity_floor=floor))
+    return Control(
+        recall,
+        language,
+        clock=SystemClock().utc_s,
+        zone=local_zone(parts.settings.robot.timezone),
+        max_rounds=parts.settings.control.max_rounds,
+        policy=parts.settings.control.policy,
+    )

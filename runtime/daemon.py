@@ -1,0 +1,234 @@
+"""The daemon: the table of services for one source, run to the source's end or until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+from drivers.media import DriverError, Frame
+from memory_store.errors import MemoryStoreError
+from memory_store.store import MemoryStore
+from models.text import TextEmbedder
+from runtime import compose
+from runtime.capture import Capture, FrameItem, Pace, SoundItem
+from runtime.channel import Channel
+from runtime.clips import Source, boot_id
+from runtime.clock import Clock
+from runtime.describe import Describer
+from runtime.describe_service import DescribedClip, DescribeService
+from runtime.errors import HearsightError
+from runtime.media_files import MediaFiles
+from runtime.memorize import MemorizedClip, Memorizer
+from runtime.memorize_service import MemorizeService
+from runtime.perceive import HeardClip, HearService, SeenClip, SeeService
+from runtime.supervisor import Service, Supervisor
+from runtime.workers import Worker
+
+FATAL = (HearsightError, DriverError, MemoryStoreError)
+
+
+@dataclass(frozen=True)
+class Listeners:
+    """Who is told what happens: each written clip, each described clip, and how far the source was read."""
+
+    on_clip: Callable[[MemorizedClip], None] = lambda clip: None
+    on_described: Callable[[DescribedClip], None] = lambda clip: None
+    on_progress: Callable[[float], None] = lambda media_s: None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one run did. Seconds of stages are summed over the clips; they overlap on several cores."""
+
+    clips: int
+    already_known: int
+    media_s: float
+    wall_s: float
+    stage_s: dict[str, float]
+    dropped: dict[str, int]
+    restarts: dict[str, int]
+    description: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def real_time_factor(self) -> float:
+        """Wall seconds for each second of media; 0 where nothing was read."""
+        return self.wall_s / self.media_s if self.media_s else 0.0
+
+
+class Daemon:
+    """Capture, see, hear, memorize and, with a language model, describe: one source, one memory."""
+
+    def __init__(
+        self, parts: compose.Parts, source: Source, pace: Pace, clock: Clock, listeners: Listeners
+    ) -> None:
+        self._parts = parts
+        self._source = source
+        self._pace = pace
+        self._clock = clock
+        self._listeners = listeners
+
+    async def run(self) -> Report:
+        """Run until the source ends or the process is told to stop; what was captured until then is written."""
+        with ExitStack() as stack:
+            workers = {name: Worker(name) for name in ("capture", "see", "hear", "store", "language")}
+            for worker in workers.values():
+                stack.callback(worker.close)
+            store = await workers["store"].call(compose.open_store, self._parts)
+            stack.callback(store.close)
+            pipeline = await self._build(store, workers, stack)
+            supervisor = Supervisor(pipeline.table(), self._parts.settings.supervisor, self._clock)
+            started_s = self._clock.monotonic_s()
+            with _stop_on_signals(self._source):
+                await supervisor.run()
+            return pipeline.report(self._clock.monotonic_s() - started_s, supervisor.restarts)
+
+    async def _build(self, store: MemoryStore, workers: dict[str, Worker], stack: ExitStack) -> Pipeline:
+        settings = self._parts.settings
+        live = self._source.duration_s is None
+        frames: Channel[FrameItem] = Channel("frames", 32, _is_frame if live else None)
+        sound: Channel[SoundItem] = Channel("sound", 240)
+        seen: Channel[SeenClip] = Channel("seen", 2)
+        heard: Channel[HeardClip] = Channel("heard", 2)
+        embedder = await workers["store"].call(compose.text_embedder, self._parts)
+        watcher = await workers["see"].call(compose.watcher, self._parts)
+        listener = await workers["hear"].call(compose.listener, self._parts)
+        describe = self._describe(store, workers, embedder, stack)
+        memorizer = Memorizer(
+            store,
+            compose.identifier(self._parts, store),
+            MediaFiles(settings.data_dir),
+            embedder.embed_passage,
+            place=settings.robot.place,
+            boot_id=boot_id(),
+            describes=describe is not None,
+            keeps_sound=describe is not None and self._parts.language_has_senses,
+        )
+        memorize = MemorizeService(seen, heard, memorizer, workers["store"], self._on_clip(describe))
+
+        async def known(key: str) -> bool:
+            return await workers["store"].call(store.find_clip, key) is not None
+
+        async def ready(index: int) -> None:
+            """As fast as possible must not mean perceiving and generating on the same cores at once."""
+            if describe is not None and self._pace.speed is None and not live:
+                await memorize.until_written(index - capture.skipped_clips)
+                await describe.until_idle()
+
+        capture = Capture(
+            self._source,
+            frames,
+            sound,
+            clip_s=settings.clip.length_s,
+            carry_s=settings.clip.carry_speech_s,
+            pace=self._pace,
+            clock=self._clock,
+            worker=workers["capture"],
+            known=known,
+            ready=ready,
+            progress=self._listeners.on_progress,
+        )
+        see = SeeService(frames, seen, watcher, workers["see"])
+        hear = HearService(sound, heard, listener, workers["hear"])
+        return Pipeline(capture, see, hear, memorize, describe, (frames, sound))
+
+    def _describe(
+        self, store: MemoryStore, workers: dict[str, Worker], embedder: TextEmbedder, stack: ExitStack
+    ) -> DescribeService | None:
+        settings = self._parts.settings
+        if not settings.memorize.language_model:
+            return None
+        language = compose.language_model(self._parts)
+        if language is None:
+            return None
+        stack.callback(language.close)
+        senses = self._parts.language_has_senses
+        return DescribeService(
+            store,
+            workers["store"],
+            Describer(language, sees=senses, hears=senses, max_tokens=settings.memorize.max_tokens),
+            workers["language"],
+            MediaFiles(settings.data_dir),
+            embedder.embed_passage,
+            same_fact=self._parts.text_entry.thresholds["same_fact"],
+            with_media=senses,
+            on_described=self._listeners.on_described,
+        )
+
+    def _on_clip(self, describe: DescribeService | None) -> Callable[[MemorizedClip], None]:
+        def told(clip: MemorizedClip) -> None:
+            if describe is not None:
+                describe.clip_written()
+            self._listeners.on_clip(clip)
+
+        return told
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The built services, and what they count."""
+
+    capture: Capture
+    see: SeeService
+    hear: HearService
+    memorize: MemorizeService
+    describe: DescribeService | None
+    media_channels: tuple[Channel[FrameItem], Channel[SoundItem]]
+
+    def table(self) -> list[Service]:
+        """What runs."""
+        rows = [
+            Service("capture", self.capture.run, FATAL),
+            Service("see", self.see.run, FATAL),
+            Service("hear", self.hear.run, FATAL),
+            Service("memorize", self._memorize_to_the_end, FATAL),
+        ]
+        if self.describe is not None:
+            rows.append(Service("describe", self.describe.run, FATAL))
+        return rows
+
+    async def _memorize_to_the_end(self) -> None:
+        await self.memorize.run()
+        if self.describe is not None:
+            self.describe.no_more_clips()
+
+    def report(self, wall_s: float, restarts: dict[str, int]) -> Report:
+        """What was done."""
+        stages = self.memorize.times.as_dict()
+        if self.describe is not None:
+            stages["describe"] = self.describe.language_s
+        return Report(
+            clips=self.memorize.memorized,
+            already_known=self.memorize.already_known + self.capture.skipped_clips,
+            media_s=self.memorize.media_s,
+            wall_s=wall_s,
+            stage_s=stages,
+            dropped={channel.name: channel.dropped for channel in self.media_channels},
+            restarts=restarts,
+            description=dict(self.describe.counts) if self.describe is not None else {},
+        )
+
+
+def _is_frame(item: FrameItem) -> bool:
+    return isinstance(item, Frame)
+
+
+@contextmanager
+def _stop_on_signals(source: Source) -> Iterator[None]:
+    """The first SIGINT or SIGTERM ends the source, so that what was captured is still written; a second kills."""
+    loop = asyncio.get_running_loop()
+
+    def stop(number: signal.Signals) -> None:
+        loop.remove_signal_handler(number)
+        source.stop()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,180 @@
+"""The describe service: has the language model add lines to clips that hold grounded lines, in its own time.
+
+The database is the queue: a clip waits there as "grounded" until it is "described", also across a restart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.sound_file import decode_flac
+from memory_store.records import Clip, Node
+from memory_store.store import MemoryStore
+from memory_store.tags import find_tags
+from runtime.describe import DescribedLine, Describer, Description
+from runtime.media_files import MediaFiles, sound_name
+from runtime.workers import Worker
+
+
+@dataclass(frozen=True)
+class DescribedClip:
+    """What a model added to a clip, as lines with current names; `failed`: why it added nothing, or ""."""
+
+    clip_id: int
+    lines: tuple[str, ...]
+    reinforced: int
+    failed: str
+
+
+@dataclass(frozen=True)
+class _Material:
+    clip: Clip
+    lines: tuple[str, ...]
+    images: tuple[bytes, ...]
+    sound: tuple[NDArray[np.float32], ...]
+
+
+class DescribeService:
+    """One clip at a time, oldest first; the model on one thread, the store on its own."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        store_worker: Worker,
+        describer: Describer,
+        language_worker: Worker,
+        files: MediaFiles,
+        embed_passage: Callable[[Sequence[str]], NDArray[np.float32]],
+        *,
+        same_fact: float,
+        with_media: bool,
+        on_described: Callable[[DescribedClip], None],
+    ) -> None:
+        self._store = store
+        self._store_worker = store_worker
+        self._describer = describer
+        self._language_worker = language_worker
+        self._files = files
+        self._embed_passage = embed_passage
+        self._same_fact = same_fact
+        self._with_media = with_media
+        self._on_described = on_described
+        self._wake = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._no_more = False
+        self.counts: Counter[str] = Counter()
+        self.language_s = 0.0
+
+    def clip_written(self) -> None:
+        """A new clip may wait in the database."""
+        self._idle.clear()
+        self._wake.set()
+
+    def no_more_clips(self) -> None:
+        """Return from `run` when the database holds no waiting clip."""
+        self._no_more = True
+        self._wake.set()
+
+    async def until_idle(self) -> None:
+        """Wait until no clip waits."""
+        await self._idle.wait()
+
+    async def run(self) -> None:
+        """Until `no_more_clips` and none waits."""
+        while True:
+            self._wake.clear()
+            material = await self._store_worker.call(self._next)
+            if material is not None:
+                description = await self._language_worker.call(
+                    self._describer.describe, material.lines, images=material.images, audio=material.sound
+                )
+                self._on_described(await self._store_worker.call(self._write, material.clip, description))
+                continue
+            self._idle.set()
+            if self._no_more:
+                return
+            await self._wake.wait()
+
+    def _next(self) -> _Material | None:
+        waiting = self._store.clips(state="grounded")
+        if not waiting:
+            return None
+        clip = waiting[0]
+        nodes = self._store.nodes(kinds=["episodic", "image"], clip_id=clip.id)
+        lines = tuple(node.text for node in nodes if node.provenance.get("source") == "grounded")
+        if not self._with_media:
+            return _Material(clip, lines, (), ())
+        images = tuple(self._file(node) for node in nodes if node.provenance.get("source") == "keyframe")
+        kept = self._files.find(sound_name(clip.id))
+        sound = () if kept is None else (decode_flac(kept)[0],)
+        return _Material(clip, lines, images, sound)
+
+    def _file(self, node: Node) -> bytes:
+        return self._files.read(str(node.provenance["file"]["path"]))
+
+    def _write(self, clip: Clip, description: Description) -> DescribedClip:
+        self._count(description)
+        reinforced = 0
+        texts = [line.text for line in description.lines]
+        vectors: Sequence[NDArray[np.float32]] = list(self._embed_passage(texts)) if texts else []
+        with self._store.transaction():
+            for line, vector in zip(description.lines, vectors, strict=True):
+                reinforced += self._write_line(clip, line, vector, description.model)
+            if description.broken:
+                self._write_broken(clip, description)
+            failed = bool(description.error) or description.broken
+            self._store.set_clip_state(clip.id, "description_failed" if failed else "described")
+        reason = description.error or ("the model's answer could not be read" if description.broken else "")
+        return DescribedClip(clip.id, tuple(self._store.render(text) for text in texts), reinforced, reason)
+
+    def _write_line(self, clip: Clip, line: DescribedLine, vector: NDArray[np.float32], model: str) -> bool:
+        """A fact that is known already gains weight instead of standing twice; whether it was so."""
+        if line.kind == "semantic":
+            for hit in self._store.search_node(
+                vector=vector, kinds=["semantic"], k=3, threshold=self._same_fact
+            ):
+                if set(find_tags(hit.node.text)) == set(find_tags(line.text)):
+                    return self._store.reinforce(hit.node.id, clip.id)
+        self._store.add_node(
+            line.kind,
+            line.text,
+            clip_id=clip.id,
+            start_utc_s=clip.start_utc_s,
+            end_utc_s=clip.end_utc_s,
+            provenance={"source": "model", "model": model, "mended": line.mended},
+            vectors={"text": vector},
+        )
+        return False
+
+    def _write_broken(self, clip: Clip, description: Description) -> None:
+        self._store.add_node(
+            "episodic",
+            "",
+            clip_id=clip.id,
+            start_utc_s=clip.start_utc_s,
+            end_utc_s=clip.end_utc_s,
+            provenance={
+                "source": "model",
+                "model": description.model,
+                "broken": True,
+                "raw": description.raw,
+            },
+        )
+
+    def _count(self, description: Description) -> None:
+        self.language_s += description.duration_s
+        self.counts["clips"] += 1
+        self.counts["asked"] += description.asked
+        self.counts["failed"] += bool(description.error)
+        self.counts["broken"] += description.broken
+        self.counts["lines"] += len(description.lines)
+        self.counts["dropped"] += sum(description.dropped.values())
+        self.counts["prompt_tokens"] += description.prompt_tokens
+        self.counts["cached_tokens"] += description.cached_tokens
+        self.counts["generated_tokens"] += description.generated_tokens

@@ -1,0 +1,130 @@
+"""The lines that code alone writes about a clip: who was in view, who said what, which things stood there.
+
+They never depend on a language model (DESIGN section 7), and name people only by tags.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from runtime.face_identity import SeenFace
+from runtime.identify import Identified
+from runtime.see import Keyframe
+from runtime.voice_identity import SpokenBy
+
+SAME_PRESENCE_S = 2.0  # somebody who looks away for less than this has not left
+
+Event = Literal["seen", "heard", "objects"]
+
+
+@dataclass(frozen=True)
+class GroundedLine:
+    """One line. `meaning` is the same without tags and framing, for the text embedding; times are media times."""
+
+    event: Event
+    text: str
+    meaning: str
+    start_s: float
+    end_s: float
+    actors: tuple[int, ...] = ()
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+
+def grounded_lines(who: Identified, keyframes: tuple[Keyframe, ...]) -> list[GroundedLine]:
+    """All lines of one clip, in time order."""
+    lines = _seen(who.faces) + [_heard(one) for one in who.speech] + _objects(keyframes)
+    return sorted(lines, key=lambda line: (line.start_s, line.end_s, line.text))
+
+
+def _seen(faces: tuple[SeenFace, ...]) -> list[GroundedLine]:
+    """One line for each stay in view: tracks of the same face with short gaps are one stay."""
+    lines: list[GroundedLine] = []
+    stays: dict[int, list[SeenFace]] = {}
+    for face in faces:
+        if face.face_id is None:
+            lines.append(_stay([face]))
+            continue
+        stay = stays.setdefault(face.face_id, [])
+        if stay and face.track.start_s - stay[-1].track.end_s > SAME_PRESENCE_S:
+            lines.append(_stay(stay))
+            stay = stays[face.face_id] = []
+        stay.append(face)
+    return lines + [_stay(stay) for stay in stays.values()]
+
+
+def _stay(faces: list[SeenFace]) -> GroundedLine:
+    face_id = faces[0].face_id
+    start_s, end_s = faces[0].track.start_s, max(face.track.end_s for face in faces)
+    provenance = {
+        "verdict": faces[0].verdict,
+        "similarity": round(max(face.similarity for face in faces), 4),
+        "tracks": len(faces),
+    }
+    if face_id is None:
+        text = "Somebody who could not be recognised is in view."
+        return GroundedLine("seen", text, text, start_s, end_s, (), provenance)
+    return GroundedLine(
+        "seen", f"<face_{face_id}> is in view.", "somebody is in view", start_s, end_s, (face_id,), provenance
+    )
+
+
+def _heard(one: SpokenBy) -> GroundedLine:
+    speaker = _speaker_tag(one)
+    said = " ".join(one.speech.text.split())
+    chinese = one.speech.language == "zh"
+    if said:
+        text = f"{speaker or '有人'}说：“{said}”" if chinese else f'{speaker or "Somebody"} says: "{said}"'
+    else:
+        text = f"{speaker or 'Somebody'} says something that could not be understood."
+    provenance = {
+        "verdict": one.verdict,
+        "similarity": round(one.similarity, 4),
+        "attributed_by": one.by,
+        "said": said,
+        "language": one.speech.language,
+        "confidence": round(one.speech.confidence, 3),
+        "overlapped": one.speech.overlapped,
+    }
+    actors = () if one.actor_id is None else (one.actor_id,)
+    return GroundedLine(
+        "heard",
+        text,
+        said or "somebody says something",
+        one.speech.start_s,
+        one.speech.end_s,
+        actors,
+        provenance,
+    )
+
+
+def _speaker_tag(one: SpokenBy) -> str:
+    if one.voice_id is not None:
+        return f"<voice_{one.voice_id}>"
+    return f"<face_{one.face_id}>" if one.face_id is not None else ""
+
+
+def _objects(keyframes: tuple[Keyframe, ...]) -> list[GroundedLine]:
+    """One line for the clip: the most of each class seen in one picture; people have lines of their own."""
+    most: Counter[str] = Counter()
+    for keyframe in keyframes:
+        count = Counter(box.label for box in keyframe.objects if box.label != "person")
+        most |= count
+    if not most:
+        return []
+    things = ", ".join(
+        label if number == 1 else f"{number} × {label}" for label, number in sorted(most.items())
+    )
+    shown = [keyframe.time_s for keyframe in keyframes if keyframe.objects]
+    text = f"In view: {things}."
+    return [
+        GroundedLine(
+            "objects", text, things, min(shown), max(shown), (), {"objects": dict(sorted(most.items()))}
+        )
+    ]
+
+
+def is_quiet(who: Identified, changed: bool) -> bool:
+    """Whether a clip holds nothing worth a language model: nobody in view, nothing said, nothing changed."""
+    return not who.faces and not who.speech and not changed

@@ -1,0 +1,157 @@
+"""What the microphone heard within one clip: who spoke when (by voice vector), and the words.
+
+Whose voice it is, and what is remembered, is left to runtime/identify.py and runtime/memorize.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.media import AudioBlock
+from models.speech import SpeechRecognizer
+from models.voices import Span, SpeakerTurns, Utterance, VoiceActivity, VoiceEmbedder, utterances
+from runtime.stage_times import StageTimes
+
+SAMPLE_RATE_HZ = 16000
+GAP_S = 0.05  # blocks further apart than this have lost sound between them
+CUT_OFF_S = 0.25  # speech that reaches this close to a clip's end has not ended
+LEAD_S = 0.2  # sound kept before carried speech, so that its first consonant stays whole
+SHORTEST_VOICE_S = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class HeardSpeech:
+    """One utterance. Times are media times; `vector` (192,) is None where the speech is too short for one."""
+
+    start_s: float
+    end_s: float
+    text: str
+    language: str
+    confidence: float
+    overlapped: bool
+    vector: NDArray[np.float32] | None
+
+    @property
+    def duration_s(self) -> float:
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True, eq=False)
+class Hearing:
+    """All that one clip let hear. `samples` (n,) is its sound; `stage_s`: seconds spent in each stage."""
+
+    speech: tuple[HeardSpeech, ...] = ()
+    samples: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
+    gap_s: float = 0.0
+    carried_s: float = 0.0
+    stage_s: dict[str, float] = field(default_factory=dict)
+
+
+class Listener:
+    """Takes the sound of a clip block by block, and gives the clip's Hearing at its end. Used from one thread.
+
+    Speech that the clip's end cuts off is carried over and belongs, whole, to the next clip.
+    """
+
+    def __init__(
+        self,
+        activity: VoiceActivity,
+        turns: SpeakerTurns,
+        embedder: VoiceEmbedder,
+        recognizer: SpeechRecognizer,
+        *,
+        carry_speech_s: float,
+    ) -> None:
+        self._activity = activity
+        self._turns = turns
+        self._embedder = embedder
+        self._recognizer = recognizer
+        self._carry_speech_s = carry_speech_s
+        self._blocks: list[NDArray[np.float32]] = []
+        self._start_s = 0.0
+        self._length = 0
+        self._gap_s = 0.0
+        self._times = StageTimes()
+
+    def add(self, block: AudioBlock) -> None:
+        """Append the next block; lost sound before it becomes silence and is counted."""
+        if not self._blocks:
+            self._start_s = block.time_s
+        missing = round((block.time_s - self._start_s) * SAMPLE_RATE_HZ) - self._length
+        if missing > GAP_S * SAMPLE_RATE_HZ:
+            self._append(np.zeros(missing, dtype=np.float32))
+            self._gap_s += missing / SAMPLE_RATE_HZ
+        self._append(block.samples)
+
+    def skip(self) -> None:
+        """Forget what was added but for the unfinished speech at its end: it was remembered before."""
+        samples = self._taken()
+        with self._times.timed("voice_activity"):
+            spans = self._activity.spans(samples) if len(samples) else []
+        self._carry(samples, spans)
+
+    def finish(self, *, last: bool) -> Hearing:
+        """End the clip. `last`: nothing follows, so nothing is carried over."""
+        samples, start_s, gap_s = self._taken(), self._start_s, self._gap_s
+        self._gap_s = 0.0
+        if not len(samples):
+            return Hearing()
+        with self._times.timed("voice_activity"):
+            spans = self._activity.spans(samples)
+        carried = 0 if last else self._carry(samples, spans)
+        speech = self._understood(samples, spans, start_s) if spans else ()
+        stage_s, self._times = self._times.as_dict(), StageTimes()
+        return Hearing(speech, samples, gap_s, carried / SAMPLE_RATE_HZ, stage_s)
+
+    def _carry(self, samples: NDArray[np.float32], spans: list[Span]) -> int:
+        """Take speech cut off by the end out of `spans` and into the next clip; how many samples went."""
+        length_s = len(samples) / SAMPLE_RATE_HZ
+        if not spans or length_s - spans[-1].end_s > CUT_OFF_S:
+            return 0
+        if length_s - spans[-1].start_s > self._carry_speech_s:
+            return 0
+        first = max(0, round((spans.pop().start_s - LEAD_S) * SAMPLE_RATE_HZ))
+        self._start_s += first / SAMPLE_RATE_HZ
+        self._append(samples[first:].copy())
+        return len(samples) - first
+
+    def _understood(
+        self, samples: NDArray[np.float32], spans: list[Span], start_s: float
+    ) -> tuple[HeardSpeech, ...]:
+        with self._times.timed("speaker_turns"):
+            found = utterances(spans, self._turns.turns(samples))
+        with self._times.timed("speech_recognition"):
+            words = self._recognizer.transcribe(samples, found)
+        heard = []
+        for utterance, said in zip(found, words, strict=True):
+            heard.append(
+                HeardSpeech(
+                    start_s + utterance.start_s,
+                    start_s + utterance.end_s,
+                    said.text,
+                    said.language,
+                    said.confidence,
+                    utterance.overlapped,
+                    self._voice(samples, utterance),
+                )
+            )
+        return tuple(heard)
+
+    def _voice(self, samples: NDArray[np.float32], utterance: Utterance) -> NDArray[np.float32] | None:
+        if utterance.end_s - utterance.start_s < SHORTEST_VOICE_S:
+            return None
+        cut = samples[round(utterance.start_s * SAMPLE_RATE_HZ) : round(utterance.end_s * SAMPLE_RATE_HZ)]
+        with self._times.timed("voice_embedding"):
+            return self._embedder.embed(cut)
+
+    def _append(self, samples: NDArray[np.float32]) -> None:
+        self._blocks.append(samples)
+        self._length += len(samples)
+
+    def _taken(self) -> NDArray[np.float32]:
+        samples = np.concatenate(self._blocks) if self._blocks else np.zeros(0, dtype=np.float32)
+        self._blocks, self._length = [], 0
+        return samples
