@@ -100,11 +100,11 @@ class SpeechRecognizer:
         *,
         languages: Sequence[str] = ("en", "zh"),
         compute_type: str = "int8",
-        limits: TextLimits = TextLimits(),
+        limits: TextLimits | None = None,
         threads: int = 1,
     ) -> None:
         self._model, words = _load(directory, compute_type, threads)
-        self._limits = limits
+        self._limits = limits or TextLimits()
         multilingual: bool = self._model.is_multilingual
         self._languages = tuple(languages) if multilingual else ("en",)
         if not self._languages:
