@@ -73,7 +73,11 @@ class Graph:
         weight: float = 1.0,
         at_utc_s: float | None = None,
     ) -> int:
-        """Insert an edge and return its id; the same edge again counts an activation of the first one."""
+        """Insert an edge and return its id; the same edge again counts an activation of the first one.
+
+        A `mentions` edge with the detail "actor" also lets the clips of the source, with its spans in
+        them, speak for the target: who did something was there.
+        """
         if relation not in get_args(Relation):
             raise InvalidValue(f"relation {relation!r}: one of {', '.join(get_args(Relation))}")
         for node_id in (source, target):
@@ -85,6 +89,8 @@ class Graph:
             DO UPDATE SET activation_count = activation_count + 1, last_activated_utc_s = excluded.created_utc_s""",
             (source, target, relation, detail, weight, now, now),
         )
+        if relation == "mentions" and detail == "actor":
+            self._add_presence(target, source)
         row = self._database.row(
             "SELECT id FROM edges WHERE source = ? AND target = ? AND relation = ? AND detail = ?",
             (source, target, relation, detail),
@@ -117,12 +123,27 @@ class Graph:
         start = clip["start_utc_s"] if start_utc_s is None else start_utc_s
         end = clip["end_utc_s"] if end_utc_s is None else end_utc_s
         self._add_evidence(node_id, clip_id, weight, start, end)
+        self._grow(node_id, weight, start, end)
+        return True
+
+    def _add_presence(self, actor: int, source: int) -> None:
+        sql = "SELECT clip_id, start_utc_s, end_utc_s FROM node_clips WHERE node_id = ?"
+        for row in self._database.rows(sql, (source,)):
+            clip_id, start, end = row
+            if not self.reinforce(actor, clip_id, start_utc_s=start, end_utc_s=end):
+                self._database.write(
+                    """UPDATE node_clips SET start_utc_s = min(start_utc_s, ?), end_utc_s = max(end_utc_s, ?)
+                    WHERE node_id = ? AND clip_id = ?""",
+                    (start, end, actor, clip_id),
+                )
+                self._grow(actor, 0.0, start, end)
+
+    def _grow(self, node_id: int, weight: float, start: float, end: float) -> None:
         self._database.write(
             """UPDATE nodes SET weight = weight + ?, start_utc_s = min(start_utc_s, ?), end_utc_s = max(end_utc_s, ?),
             first_seen_utc_s = min(first_seen_utc_s, ?), last_seen_utc_s = max(last_seen_utc_s, ?) WHERE id = ?""",
             (weight, start, end, start, end, node_id),
         )
-        return True
 
     def node(self, node_id: int) -> Node:
         """One node; raises UnknownId."""

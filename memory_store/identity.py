@@ -9,17 +9,6 @@ from memory_store.errors import IdentityConflict, InvalidValue, UnknownId
 from memory_store.records import Consent, Person
 from memory_store.tags import Tag, replace_tags
 
-# Appearances: the distinct clips that speak for one of the person's faces or voices, or for a memory
-# in which one of them is the actor. First and last seen are the ends of those clips' spans.
-_EVIDENCE = """
-    SELECT pn.person_id, nc.clip_id, nc.start_utc_s, nc.end_utc_s
-    FROM person_nodes pn JOIN node_clips nc ON nc.node_id = pn.node_id {where}
-    UNION ALL
-    SELECT pn.person_id, nc.clip_id, nc.start_utc_s, nc.end_utc_s
-    FROM person_nodes pn
-    JOIN edges e ON e.target = pn.node_id AND e.relation = 'mentions' AND e.detail = 'actor'
-    JOIN node_clips nc ON nc.node_id = e.source {where}"""
-
 
 class Identity:
     """Who is who: creating, binding, naming and merging persons; ids are never reused."""
@@ -118,14 +107,18 @@ class Identity:
         self._record("consent", person_id, {"consent": consent, "previous_consent": before})
 
     def people(self) -> list[Person]:
-        """Everyone who was not merged into somebody else, by id."""
+        """Everyone who was not merged into somebody else, by id.
+
+        Appearances are the distinct clips that speak for one of the person's faces or voices; first and
+        last seen are the ends of the spans in these clips.
+        """
         rows = self._database.rows("SELECT * FROM persons WHERE merged_into IS NULL ORDER BY id")
         return self._persons(rows, where="", parameters=())
 
     def person(self, person_id: int) -> Person:
         """One person; the id of someone merged away leads to who they are now; raises UnknownId."""
         row = self._row(person_id)
-        return self._persons([row], where="WHERE pn.person_id = ?", parameters=(row["id"],) * 2)[0]
+        return self._persons([row], where="WHERE pn.person_id = ?", parameters=(row["id"],))[0]
 
     def person_of(self, node_id: int) -> Person | None:
         """The person a face or voice is bound to, or None."""
@@ -176,8 +169,9 @@ class Identity:
         evidence = {
             row["person_id"]: row
             for row in self._database.rows(
-                f"""SELECT person_id, count(DISTINCT clip_id) AS appearances, min(start_utc_s) AS first,
-                max(end_utc_s) AS last FROM ({_EVIDENCE.format(where=where)}) GROUP BY person_id""",
+                f"""SELECT pn.person_id, count(DISTINCT nc.clip_id) AS appearances, min(nc.start_utc_s) AS first,
+                max(nc.end_utc_s) AS last FROM person_nodes pn JOIN node_clips nc ON nc.node_id = pn.node_id
+                {where} GROUP BY pn.person_id""",
                 parameters,
             )
         }
@@ -185,7 +179,7 @@ class Identity:
         for node in self._database.rows(
             f"""SELECT pn.person_id, n.id, n.kind FROM person_nodes pn JOIN nodes n ON n.id = pn.node_id
             {where} ORDER BY n.id""",
-            parameters[:1],
+            parameters,
         ):
             members.setdefault(node["person_id"], {"face": [], "voice": []})[node["kind"]].append(node["id"])
         return [_person(row, members.get(row["id"], {}), evidence.get(row["id"])) for row in rows]

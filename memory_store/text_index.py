@@ -64,9 +64,10 @@ def search_text(database: Database, terms: Terms, allowed: Sql | None, limit: in
 
 def _search_long(database: Database, terms: Sequence[str], allowed: Sql | None, limit: int) -> list[int]:
     match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-    within, parameters = _within("nodes_fts.rowid", allowed)
+    # The + keeps the filter from driving the query, which would search the text index once a node.
+    within, parameters = _within("+nodes.id", allowed)
     rows = database.rows(
-        f"""SELECT nodes.id, nodes.text FROM nodes_fts JOIN nodes ON nodes.id = nodes_fts.rowid
+        f"""SELECT nodes.id, nodes.text FROM nodes_fts CROSS JOIN nodes ON nodes.id = nodes_fts.rowid
         WHERE nodes_fts MATCH ? {within} ORDER BY nodes_fts.rank, nodes.id DESC LIMIT ?""",
         (match, *parameters, _OVERFETCH * limit),
     )

@@ -1,14 +1,16 @@
 """The timeline: what happened when, by whom, with the nodes that say so."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory_store.database import Database, Row
 from memory_store.filters import NodeFilter, evidence_condition
 from memory_store.identity import Identity
 from memory_store.records import Node, TimelineKind, TimelineRow
 from memory_store.search import Search
+from memory_store.tags import replace_tags
 
+_NOBODY: tuple[None, None] = (None, None)
 _KIND_OF_EVENT: dict[str, TimelineKind] = {"seen": "seen", "heard": "heard"}
 
 
@@ -44,7 +46,11 @@ class Timeline:
                 for kind, who, label in _readings(node, mentioned.get(node.id, []), labels, person_id)
             ]
         rows.sort(key=lambda row: (row.start_utc_s, row.end_utc_s, row.evidence, row.person_id or 0))
-        return rows if limit is None else rows[max(0, len(rows) - limit) :]
+        kept = rows if limit is None else rows[max(0, len(rows) - limit) :]
+        return [
+            replace(row, text=replace_tags(row.text, lambda tag: labels.get(tag.node_id, _NOBODY)[1]))
+            for row in kept
+        ]
 
     def _spans(self, nodes: list[Node], condition: NodeFilter) -> dict[int, tuple[float, float, int]]:
         """From where to where, and from which clip on, each node's evidence lies inside of the filter."""
@@ -82,7 +88,7 @@ def _readings(
 ) -> list[_Reading]:
     """What rows a node gives: kind, person id and label of each."""
     actors = dict.fromkeys(
-        labels.get(row["target"], (None, None)) for row in mentioned if row["detail"] == "actor"
+        labels.get(row["target"], _NOBODY) for row in mentioned if row["detail"] == "actor"
     )
     kind = (
         _KIND_OF_EVENT.get(str(node.provenance.get("event")))
@@ -90,11 +96,11 @@ def _readings(
         else None
     )
     if kind is not None:
-        found: list[_Reading] = [(kind, who, label) for who, label in actors or {(None, None): None}]
+        found: list[_Reading] = [(kind, who, label) for who, label in actors or {_NOBODY: None}]
         return [reading for reading in found if asked is None or reading[1] == asked]
     people = {labels[row["target"]] for row in mentioned if row["target"] in labels}
     named = {actor for actor in actors if actor[0] is not None} or people
     if asked is not None:
         named = {person for person in people if person[0] == asked}
-    who, label = named.pop() if len(named) == 1 else (None, None)
+    who, label = named.pop() if len(named) == 1 else _NOBODY
     return [("noted", who, label)]
