@@ -10,7 +10,7 @@ from models.errors import ModelError
 from models.language import Completion, LanguageModel
 from runtime.answer import Action, Answer, Evidence, Method, Round, Search
 from runtime.control_turn import RoundPrompt, Turn, build_prompt, evidence_line, read_turn, turn_grammar
-from runtime.grounding import coverage, normalise
+from runtime.grounding import coverage, found_terms, normalise
 from runtime.judge import fault_of, says_unknown
 from runtime.prompts import Prompt, load_prompt
 from runtime.question import Question, read_question
@@ -248,7 +248,7 @@ class Control:
         if not strong and self._policy == "best_effort":
             strong = ranked
         if not strong:
-            return _Said(_unknown(question, speech), (), "extractive", 0.0, abstained=True)
+            return _Said(_unknown(question, speech, pool), (), "extractive", 0.0, abstained=True)
         chosen = sorted(strong[: self._limits.quoted], key=lambda item: (item.start_utc_s, item.id))
         lines = [
             speech.phrase("line", time=speech.moment(item.start_utc_s), text=speech.memory(item.line))
@@ -263,8 +263,10 @@ class Control:
         return tuple(label for label in labels if label in text)
 
 
-def _unknown(question: Question, speech: Speech) -> str:
-    words = [term for term in question.terms if term in question.text.casefold()]
+def _unknown(question: Question, speech: Speech, pool: _Pool) -> str:
+    """An honest "I don't know" that names the words which stand in nothing that was found."""
+    found = found_terms(question.terms, "\n".join(item.line for item in pool.items.values()))
+    words = [term for term in question.terms if term not in found]
     if question.language == "zh" or not words:
         return speech.phrase("unknown_bare")
     return speech.phrase("unknown", topic=speech.enumeration([f'"{word}"' for word in words[:4]]))

@@ -100,7 +100,7 @@ def _fault(
         return "unknown_tag"
     if _IDENTITY.search(line.text):
         return "identity"
-    terms = [term for term in content_terms(replace_tags(line.text, lambda tag: " "))]
+    terms = content_terms(replace_tags(line.text, lambda tag: " "))
     if not terms or (line.mended and len(terms) < 3):
         return "empty"
     if any(_bare(line.text) in (_bare(other), _bare(quote_in(other) or "")) for other in clip_lines):

@@ -10,7 +10,8 @@ from runtime.question import Question
 MIN_GROUNDED = 0.75
 MIN_GROUNDED_ZH = 0.6
 _UNKNOWN = re.compile(
-    r"\b(?:i (?:do not|don't|cannot|can't) (?:know|remember|tell|answer)|unknown|no memor(?:y|ies)|not (?:mentioned|known|sure))\b"
+    r"\bi (?:do not|don't|cannot|can't) (?:know|remember|tell|answer)\b"
+    r"|\bunknown\b|\bno memor(?:y|ies)\b|\bnot (?:mentioned|known|sure)\b"
     r"|不知道|不清楚|没有提到|没有记忆|无法回答|不确定",
     re.IGNORECASE,
 )

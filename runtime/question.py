@@ -86,7 +86,7 @@ def read_question(
     intent, topic = _find_form(masked)
     return Question(
         text=cleaned,
-        language=language_of(cleaned),
+        language=language_of(masked.replace("\0", " ") if masked.strip(" \0?？") else cleaned),
         persons=tuple(persons),
         unknown=tuple(unknown),
         time=time,

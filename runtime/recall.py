@@ -28,12 +28,13 @@ class RecallLimits:
 
     similarity_floor: cosine from which a memory counts as being about the question without sharing a word with
     it; it belongs to the embedding model. word_floor: share of the question's content words that a memory must
-    hold to count by words alone.
+    hold to count by words alone; word_bonus: how much of the similarity all of them make up for.
     """
 
     hits: int = 8
-    similarity_floor: float = 0.87
+    similarity_floor: float = 0.83
     word_floor: float = 0.5
+    word_bonus: float = 0.1
 
 
 class Recall:
@@ -53,7 +54,7 @@ class Recall:
         of them are searched too, and the record of the search says so.
         """
         vector = self._embed_query([query])[0]
-        person_ids = [person.id for person in question.persons]
+        person_ids: list[int | None] = [person.id for person in question.persons]
         hits: list[Hit] = []
         for person_id in person_ids or [None]:
             hits += self._hits(query, vector, question, person_id)
@@ -75,9 +76,10 @@ class Recall:
         """Whether a memory is really about the question, not only the nearest of all."""
         if not question.terms:
             return bool(question.persons or question.time)
-        if item.similarity is not None and item.similarity >= self.limits.similarity_floor:
+        shared = coverage(question.terms, item.line)
+        if shared >= self.limits.word_floor:
             return True
-        return coverage(question.terms, item.line) >= self.limits.word_floor
+        return (item.similarity or 0.0) + self.limits.word_bonus * shared >= self.limits.similarity_floor
 
     def evidence_of(self, node_ids: Iterable[int]) -> list[Evidence]:
         """The nodes as evidence, for what was computed rather than searched."""

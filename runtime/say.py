@@ -7,8 +7,9 @@ from zoneinfo import ZoneInfo
 
 from runtime.prompts import Language, load_phrases
 
-_SAYS = re.compile(r'(?P<who>[^"]{1,80}?) says: "(?P<what>.*)"')
-_IN_VIEW = re.compile(r"(?P<who>[^\"]{1,80}?) is in view")
+_SAYS = re.compile(r'(?P<who>[^"“]{1,80}?)(?: says: "|说：“)(?P<what>.*)["”]')
+_IN_VIEW = re.compile(r"(?P<who>[^\":]{1,80}?) is in view\.?")
+_SOMEBODY = ("Somebody", "有人")
 
 FIRST_KNOWN_UTC_S = 365 * 86400.0
 
@@ -67,5 +68,8 @@ class Speech:
         for pattern, key in ((_SAYS, "says_line"), (_IN_VIEW, "view_line")):
             match = pattern.fullmatch(line)
             if match is not None:
-                return self.phrase(key, **match.groupdict())
+                values = match.groupdict()
+                if values["who"] in _SOMEBODY:
+                    values["who"] = self.phrase("someone_subject")
+                return self.phrase(key, **values)
         return line

@@ -14,7 +14,7 @@ from runtime.say import Speech
 MAX_QUOTES = 5
 MAX_EVIDENCE = 12
 MIN_EXACT_CHARACTERS = 6
-_SAYS = re.compile(r'says(?: \([^)]*\))?: "(?P<quote>.*)"\s*$', re.DOTALL)
+_SAYS = re.compile(r'(?: says: "|说：“)(?P<quote>.*)["”]\.?\s*$', re.DOTALL)
 _EPISODIC: tuple[NodeKind, ...] = ("episodic",)
 
 
@@ -100,7 +100,8 @@ def _who_said(store: MemoryStore, question: Question, speech: Speech) -> Compute
 
 def _speaker(store: MemoryStore, text: str, speech: Speech) -> str:
     """The current name of whoever a grounded line quotes."""
-    tags = find_tags(text.split(" says", 1)[0])
+    match = _SAYS.search(text)
+    tags = find_tags(text[: match.start()]) if match else ()
     person = store.person_of(tags[0].node_id) if tags else None
     return person.label if person is not None else speech.phrase("someone")
 

@@ -1,8 +1,16 @@
 """A made-up household of two days, English and Chinese, with questions: what the tests of answering remember."""
 
-from dataclasses import dataclass
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_store.store import MemoryStore
+from runtime.grounding import content_terms, stem
 
 ZONE = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 29, 18, 0, tzinfo=ZONE).timestamp()  # a Sunday evening
@@ -50,7 +58,7 @@ DAY = (
     Moment(29, "13:45", "Grandma Liu", "晚饭我们吃饺子。"),
     Moment(29, "16:10", "Anna", "The wifi password is sunflower seven."),
     Moment(29, "16:12", "Bob", "Thanks, I will write it on the fridge."),
-    Moment(29, "17:00", "Anna", note="a cup and a laptop are visible"),
+    Moment(29, "17:00", "Anna", note="In view: cup, laptop."),
 )
 
 QUESTIONS = (
@@ -91,3 +99,58 @@ QUESTIONS = (
     Ask("电视机是谁买的？"),
     Ask("What did person_77 say?"),
 )
+
+
+def grounded_text(tag: str, moment: Moment) -> tuple[str, dict[str, str]]:
+    """The line that code writes of a moment, and its provenance."""
+    if moment.note:
+        return moment.note, {"source": "grounded", "event": "objects"}
+    if not moment.said:
+        return f"{tag} is in view.", {"source": "grounded", "event": "seen"}
+    chinese = any("\u4e00" <= character <= "\u9fff" for character in moment.said)
+    text = f"{tag}说：“{moment.said}”" if chinese else f'{tag} says: "{moment.said}"'
+    return text, {"source": "grounded", "event": "heard", "said": moment.said}
+
+
+def remember(store: MemoryStore, embed: Callable[[list[str]], NDArray[np.float32]]) -> dict[str, int]:
+    """Write the two days into a store as the daemon would; person ids by name ("" for the one without)."""
+    persons: dict[str, int] = {}
+    faces: dict[str, int] = {}
+    with store.transaction():
+        for number, moment in enumerate(DAY):
+            start = moment.utc_s
+            clip_id = store.add_clip(
+                source_key=f"day:{number}", source_name="day", start_utc_s=start, end_utc_s=start + 30
+            )
+            if moment.who not in persons:
+                persons[moment.who] = store.create_person()
+                if moment.who:
+                    store.name_person(persons[moment.who], moment.who)
+                faces[moment.who] = store.add_node(
+                    "face", "", clip_id=clip_id, start_utc_s=start, end_utc_s=start + 1
+                )
+                store.bind(persons[moment.who], faces[moment.who])
+            tag = f"<face_{faces[moment.who]}>"
+            for part in (moment,) if moment.note else (replace(moment, said=""), moment):
+                text, provenance = grounded_text(tag, part)
+                node_id = store.add_node(
+                    "episodic",
+                    text,
+                    clip_id=clip_id,
+                    start_utc_s=start,
+                    end_utc_s=start + 3,
+                    provenance=provenance,
+                    vectors={"text": embed([part.said or part.note or "somebody is in view"])[0]},
+                )
+                if not part.note:
+                    store.add_edge(node_id, faces[moment.who], "mentions", detail="actor")
+    return persons
+
+
+def embed_words(texts: list[str]) -> NDArray[np.float32]:
+    """Vectors of length 1 that share a direction for every content word shared: stands in for the text model."""
+    vectors = np.zeros((len(texts), 64), dtype=np.float32)
+    for row, text in zip(vectors, texts, strict=True):
+        for term in content_terms(text) or ["nothing"]:
+            row[zlib.crc32(stem(term).encode()) % 64] += 1.0
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
