@@ -123,7 +123,7 @@ class _Stitched:
 
 
 def _mean(total: Activity, windows: Activity) -> Activity:
-    means: Activity = total / np.maximum(windows, np.float32(1.0))[:, np.newaxis]
+    means: Activity = (total / np.maximum(windows, 1.0)[:, np.newaxis]).astype(np.float32)
     return means
 
 
