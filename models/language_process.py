@@ -97,6 +97,9 @@ class _Child:
         said = [line.strip() for line in lines if line.strip()]
         return f": {said[-1][:300]}" if said else ""
 
+    def running(self) -> bool:
+        return self._process.poll() is None
+
     def kill(self) -> None:
         """Ends it at once; whoever waits for a reply gets a ModelError."""
         self._process.kill()
@@ -198,7 +201,7 @@ class LanguageProcess:
         answered = False
         try:
             waited_s = time.monotonic() - started
-            child = self._child or self._start()
+            child = self._living() or self._start()
             reply = child.ask(request, max(0.0, timeout_s - waited_s) + _GRACE_S)
             answered = True
         finally:
@@ -208,6 +211,11 @@ class LanguageProcess:
         if isinstance(reply, Failed):
             raise ModelError(reply.message)
         return reply
+
+    def _living(self) -> _Child | None:
+        if self._child and not self._child.running():
+            self._drop()  # it died between two calls: nothing is lost
+        return self._child
 
     def _start(self) -> _Child:
         self._child = _Child(self._settings)

@@ -31,9 +31,8 @@ class TokenSampler:
             native.log.clear()
             self._grammar = llama_cpp.llama_sampler_init_grammar(native.vocab, grammar.encode(), b"root")
             if not self._grammar:
-                raise ModelError(
-                    f"invalid grammar: {complaint() or native.log.last() or 'no rule root'}; it is GBNF with a rule `root`"
-                )
+                reason = complaint() or native.log.last() or "no rule `root`"
+                raise ModelError(f"invalid grammar: {reason}; write GBNF that begins at a rule `root`")
         self._chain = None
         if temperature > 0:
             self._chain = llama_cpp.llama_sampler_chain_init(llama_cpp.llama_sampler_chain_default_params())
