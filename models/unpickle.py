@@ -5,6 +5,7 @@ file from a stranger cannot run code.
 """
 
 import io
+import math
 import pickle
 import zipfile
 from collections import OrderedDict
@@ -19,6 +20,18 @@ from numpy.typing import NDArray
 from models.errors import ModelError
 
 Array = NDArray[Any]
+
+# what a pickle with senseless contents can raise while it is read
+_PICKLE_ERRORS = (
+    pickle.UnpicklingError,
+    zipfile.BadZipFile,
+    LookupError,
+    EOFError,
+    OSError,
+    TypeError,
+    ValueError,
+    AttributeError,
+)
 
 
 @dataclass(frozen=True)
@@ -46,9 +59,10 @@ def _rebuild_tensor(
 ) -> Array:
     """A copied array from a flat storage; sizes and strides count elements, as torch writes them."""
     reach = offset + sum((size - 1) * step for size, step in zip(shape, stride, strict=True)) + 1
-    if offset < 0 or any(step < 0 for step in stride) or (0 not in shape and reach > storage.size):
+    bad = offset < 0 or any(step < 0 for step in stride) or math.prod(shape) > storage.size
+    if bad or (0 not in shape and reach > storage.size):
         raise pickle.UnpicklingError(
-            f"a tensor of shape {shape} reaches past its {storage.size} stored values"
+            f"a tensor of shape {shape} does not fit its {storage.size} stored values"
         )
     view = np.lib.stride_tricks.as_strided(
         storage[offset:], shape=shape, strides=tuple(step * storage.itemsize for step in stride)
@@ -103,7 +117,7 @@ def read_checkpoint(path: Path) -> Any:
                 archive.read(pickles[0]), lambda key: archive.read(f"{folder}data/{key}")
             )
             return unpickler.load()
-    except (pickle.UnpicklingError, zipfile.BadZipFile, KeyError, EOFError, OSError) as error:
+    except _PICKLE_ERRORS as error:
         raise ModelError(f"cannot read the checkpoint {path}: {error}") from error
 
 

@@ -49,9 +49,10 @@ fetch(joined_model(root / "mirror"), ["big"], root / "models", from_dir=root / "
 
 
 class Publisher(BaseHTTPRequestHandler):
-    """Serves one file, with ranges; notes what was asked for."""
+    """Serves one file, with ranges; notes what was asked for; an answer without a range may break off."""
 
     asked: ClassVar[list[str | None]] = []
+    breaks_at: ClassVar[int] = len(FILM)
 
     def do_GET(self) -> None:
         """Answer a whole or a partial request."""
@@ -61,17 +62,18 @@ class Publisher(BaseHTTPRequestHandler):
         self.send_response(206 if wanted else 200)
         self.send_header("Content-Length", str(len(FILM) - start))
         self.end_headers()
-        self.wfile.write(FILM[start:])
+        stop = len(FILM) if wanted else self.breaks_at
+        self.wfile.write(FILM[start:stop])
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
 
 
 @pytest.fixture
-def publisher() -> Iterator[str]:
+def publisher(request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of a file served on this machine."""
     Publisher.asked.clear()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Publisher)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), getattr(request, "param", Publisher))
     thread = threading.Thread(target=server.serve_forever, name="publisher")
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/film.bin"
@@ -259,6 +261,21 @@ def test_download_goes_on_where_it_stopped(tmp_path: Path, publisher: str) -> No
     fetch(_film(publisher, digest(FILM), len(FILM)), ["film"], tmp_path / "models")
     assert Publisher.asked == ["bytes=1000-"]
     assert (tmp_path / "models/film/film.bin").read_bytes() == FILM
+
+
+class BreakingPublisher(Publisher):
+    """Breaks off each whole answer after 5,000 bytes."""
+
+    breaks_at = 5000
+
+
+@pytest.mark.parametrize("publisher", [BreakingPublisher], indirect=True)
+def test_broken_download_is_said_and_continued(tmp_path: Path, publisher: str) -> None:
+    films = _film(publisher, digest(FILM))
+    with pytest.raises(ModelError, match=r"gave 5000 of 512000 bytes; run the fetch again to continue"):
+        fetch(films, ["film"], tmp_path / "models")
+    assert [one.state for one in fetch(films, ["film"], tmp_path / "models")] == ["ok"]
+    assert Publisher.asked == [None, "bytes=5000-"]
 
 
 def test_download_with_another_hash_is_thrown_away(tmp_path: Path, publisher: str) -> None:
