@@ -1,8 +1,13 @@
 """Exact filters on nodes as SQL: kind, person, clip, time span, and "before this clip"."""
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memory_store.database import Database
 from memory_store.errors import InvalidValue, UnknownId
@@ -40,6 +45,24 @@ class NodeFilter:
     def is_open(self) -> bool:
         """Whether every node passes."""
         return self == NodeFilter()
+
+
+class Allowed:
+    """The nodes that pass a filter, found once for all channels of a search."""
+
+    def __init__(self, ids: Iterable[int]) -> None:
+        self.ids: NDArray[np.int64] = np.fromiter(ids, np.int64)
+
+    @cached_property
+    def sql(self) -> Sql:
+        """A query for the ids, as column `value`."""
+        return Sql("SELECT value FROM json_each(?)", (json.dumps(self.ids.tolist()),))
+
+
+def allowed_nodes(condition: NodeFilter, database: Database, identity: Identity) -> Allowed | None:
+    """The nodes that pass, or None where all do; raises UnknownId, InvalidValue."""
+    query = node_ids(condition, database, identity)
+    return None if query is None else Allowed(row[0] for row in database.rows(query.text, query.parameters))
 
 
 def node_ids(condition: NodeFilter, database: Database, identity: Identity) -> Sql | None:

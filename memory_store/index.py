@@ -7,7 +7,7 @@ import hnswlib
 import numpy as np
 
 from memory_store.database import Database, Row
-from memory_store.filters import Sql
+from memory_store.filters import Allowed
 from memory_store.index_file import EF_SEARCH, IndexFile, new_index
 from memory_store.nearest import Ids, Near, VectorArray, best_nodes, scan
 from memory_store.records import Vector, VectorSpace
@@ -17,10 +17,8 @@ logger = logging.getLogger(__name__)
 
 # Below this many vectors one product over an array in memory beats hnswlib, and is exact.
 EXACT_BELOW = 20_000
-# Below this many allowed vectors reading them from SQLite beats hnswlib with a filter.
-EXACT_FILTERED_BELOW = 20_000
 # How many vectors one commit adds to an hnswlib index at most, and after how many it is saved.
-ADDED_A_COMMIT = 256
+ADDED_A_COMMIT = 128
 SAVED_EVERY = 4096
 _SAMPLES = 16
 
@@ -39,13 +37,11 @@ class SpaceIndex:
         file: IndexFile,
         *,
         exact_below: int = EXACT_BELOW,
-        exact_filtered_below: int = EXACT_FILTERED_BELOW,
     ) -> None:
         self.space = space
         self._database = database
         self._file = file
         self._exact_below = exact_below
-        self._exact_filtered_below = exact_filtered_below
         self._array: VectorArray | None = None
         self._array_uncommitted = False
         self._hnsw: hnswlib.Index | None = None
@@ -55,19 +51,17 @@ class SpaceIndex:
         self._unsaved = 0
         self._file_tried = False
 
-    def nearest(self, query: Vector, k: int, allowed: Sql | None) -> list[Near]:
+    def nearest(self, query: Vector, k: int, allowed: Allowed | None) -> list[Near]:
         """The k nodes nearest to a vector of length 1, among the allowed ones, best first."""
         count, last_id = self._database_state()
         if count == 0 or k < 1:
             return []
         if count < self._exact_below:
             self._drop_hnsw()
-            nodes, similarities = self._synced_array(count, last_id).similarities(query, self._ids(allowed))
+            nodes, similarities = self._synced_array(count, last_id).similarities(query, allowed)
             return best_nodes(nodes, similarities, k)
         self._array = None
         if not self._synced_hnsw(count):
-            return best_nodes(*scan(self._database, self.space, query, after_id=0, allowed=allowed), k)
-        if allowed is not None and self._count_allowed(allowed) < self._exact_filtered_below:
             return best_nodes(*scan(self._database, self.space, query, after_id=0, allowed=allowed), k)
         return self._nearest_hnsw(query, k, allowed)
 
@@ -125,18 +119,6 @@ class SpaceIndex:
             "SELECT id, node_id, vector FROM vectors WHERE space = ? AND model = ? AND id > ? ORDER BY id LIMIT ?",
             (self.space.name, self.space.model, after_id, limit),
         )
-
-    def _ids(self, allowed: Sql | None) -> Ids | None:
-        if allowed is None:
-            return None
-        return np.array([row[0] for row in self._database.rows(allowed.text, allowed.parameters)], np.int64)
-
-    def _count_allowed(self, allowed: Sql) -> int:
-        row = self._database.row(
-            f"SELECT count(*) FROM vectors WHERE space = ? AND model = ? AND node_id IN ({allowed.text})",
-            (self.space.name, self.space.model, *allowed.parameters),
-        )
-        return int(row[0]) if row else 0
 
     def _synced_array(self, count: int, last_id: int) -> VectorArray:
         array = self._array or VectorArray(self.space.dimension)
@@ -237,50 +219,41 @@ class SpaceIndex:
             self._unsaved += len(rows)
         return len(rows)
 
-    def _nearest_hnsw(self, query: Vector, k: int, allowed: Sql | None) -> list[Near]:
-        """Approximate among what is indexed, exact among what is newer."""
-        assert self._hnsw is not None
+    def _nearest_hnsw(self, query: Vector, k: int, allowed: Allowed | None) -> list[Near]:
+        """Approximate among what is indexed, exact among what is newer; exact altogether if few are allowed."""
         newer = scan(self._database, self.space, query, after_id=self._hnsw_last_id, allowed=allowed)
-        allowed_ids = None if allowed is None else self._allowed_vector_ids(allowed)
-        reachable = self._hnsw_count if allowed_ids is None else len(allowed_ids)
         wanted = 4 * k
+        if allowed is not None:
+            wanted = max(wanted, 2 * k * self._hnsw_count // max(1, len(allowed.ids)))
         while True:
-            wanted = min(wanted, reachable)
-            indexed = self._query_hnsw(query, wanted, allowed_ids)
+            # Taking a vector out of hnswlib costs about as much as reading one from SQLite, so that looking
+            # past what is not allowed pays as long as it takes out fewer than are allowed.
+            if allowed is not None and wanted >= len(allowed.ids):
+                break
+            wanted = min(wanted, self._hnsw_count)
+            indexed = self._query_hnsw(query, wanted, allowed)
             if indexed is None:
-                return best_nodes(*scan(self._database, self.space, query, after_id=0, allowed=allowed), k)
+                break
             nodes = np.concatenate([indexed[0], newer[0]])
             near = best_nodes(nodes, np.concatenate([indexed[1], newer[1]]), k)
-            if len(near) == k or wanted == reachable:
+            if len(near) == k or wanted == self._hnsw_count:
                 return near
-            wanted *= 4  # several vectors of the same nodes: look further
+            wanted *= 4  # several vectors of the same nodes, or nodes that are not allowed: look further
+        return best_nodes(*scan(self._database, self.space, query, after_id=0, allowed=allowed), k)
 
-    def _query_hnsw(
-        self, query: Vector, wanted: int, allowed_ids: set[int] | None
-    ) -> tuple[Ids, Vector] | None:
-        """Node ids and cosines of the nearest indexed vectors; None where hnswlib cannot reach as many."""
+    def _query_hnsw(self, query: Vector, wanted: int, allowed: Allowed | None) -> tuple[Ids, Vector] | None:
+        """Allowed ones of the nearest indexed vectors; None where hnswlib cannot reach as many."""
         assert self._hnsw is not None
-        if wanted == 0:
-            return np.empty(0, np.int64), np.empty(0, np.float32)
         self._hnsw.set_ef(max(EF_SEARCH, 2 * wanted))
-        passes = None if allowed_ids is None else allowed_ids.__contains__
         try:
-            labels, distances = self._hnsw.knn_query(query, k=wanted, num_threads=1, filter=passes)
+            labels, distances = self._hnsw.knn_query(query, k=wanted, num_threads=1)
         except RuntimeError:
             return None
         rows = self._database.rows(
             "SELECT id, node_id FROM vectors WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps([int(label) for label in labels[0]]),),
+            (json.dumps(labels[0].tolist()),),
         )
         node_of = {row["id"]: row["node_id"] for row in rows}
-        kept = [i for i, label in enumerate(labels[0]) if int(label) in node_of]
-        nodes = np.array([node_of[int(labels[0][i])] for i in kept], np.int64)
-        return nodes, (1.0 - distances[0][kept]).astype(np.float32)
-
-    def _allowed_vector_ids(self, allowed: Sql) -> set[int]:
-        rows = self._database.rows(
-            f"""SELECT id FROM vectors WHERE space = ? AND model = ? AND id <= ?
-            AND node_id IN ({allowed.text})""",
-            (self.space.name, self.space.model, self._hnsw_last_id, *allowed.parameters),
-        )
-        return {row["id"] for row in rows}
+        nodes = np.array([node_of.get(label, 0) for label in labels[0].tolist()], np.int64)
+        kept = nodes > 0 if allowed is None else np.isin(nodes, allowed.ids)
+        return nodes[kept], (1.0 - distances[0][kept]).astype(np.float32)

@@ -1,12 +1,13 @@
 """Exact nearest neighbours: over an array kept in memory, or over rows read from the database."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory_store.database import Database, Row
-from memory_store.filters import Sql
+from memory_store.filters import Allowed
 from memory_store.records import Vector, VectorSpace
 from memory_store.vectors import decoded
 
@@ -37,20 +38,27 @@ def best_nodes(nodes: Ids, similarities: Vector, k: int) -> list[Near]:
 
 
 def scan(
-    database: Database, space: VectorSpace, query: Vector, *, after_id: int, allowed: Sql | None
+    database: Database, space: VectorSpace, query: Vector, *, after_id: int, allowed: Allowed | None
 ) -> tuple[Ids, Vector]:
     """Node ids and cosines of the vectors newer than `after_id`, of allowed nodes, read from the database."""
-    within, parameters = (
-        ("", ()) if allowed is None else (f"AND node_id IN ({allowed.text})", allowed.parameters)
-    )
-    sql = f"""SELECT id, node_id, vector FROM vectors
-        WHERE space = ? AND model = ? AND id > ? {within} ORDER BY id LIMIT {_SCAN_ROWS}"""
+    newer, first = "FROM vectors", tuple[Any, ...]()
+    if allowed is not None and after_id:  # few are newer: look through those
+        newer, first = f"FROM vectors JOIN ({allowed.sql.text}) ON value = node_id", allowed.sql.parameters
+    elif allowed is not None:  # look up the allowed ones
+        newer, first = (
+            f"FROM ({allowed.sql.text}) CROSS JOIN vectors ON node_id = value",
+            allowed.sql.parameters,
+        )
+    sql = f"""SELECT vectors.id, node_id, vector {newer}
+        WHERE space = ? AND model = ? AND vectors.id > ? ORDER BY vectors.id LIMIT ?"""
     nodes, similarities = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
-    while rows := database.rows(sql, (space.name, space.model, after_id, *parameters)):
+    # What is filtered is sorted by SQLite, so it is read at once and not sorted for each part again.
+    limit = _SCAN_ROWS if allowed is None else -1
+    while rows := database.rows(sql, (*first, space.name, space.model, after_id, limit)):
         nodes.append(np.fromiter((row["node_id"] for row in rows), np.int64, len(rows)))
         similarities.append(decoded(rows, space.dimension) @ query)
         after_id = rows[-1]["id"]
-        if len(rows) < _SCAN_ROWS:
+        if len(rows) != limit:
             break
     return np.concatenate(nodes), np.concatenate(similarities)
 
@@ -80,10 +88,10 @@ class VectorArray:
         self._matrix[self.count : end] = decoded(rows, self._dimension)
         self.count, self.last_id = end, rows[-1]["id"]
 
-    def similarities(self, query: Vector, allowed_nodes: Ids | None) -> tuple[Ids, Vector]:
+    def similarities(self, query: Vector, allowed: Allowed | None) -> tuple[Ids, Vector]:
         """Node ids and cosines of all vectors, or of those of allowed nodes."""
         nodes, matrix = self._nodes[: self.count], self._matrix[: self.count]
-        if allowed_nodes is None:
+        if allowed is None:
             return nodes, matrix @ query
-        kept = np.flatnonzero(np.isin(nodes, allowed_nodes))
+        kept = np.flatnonzero(np.isin(nodes, allowed.ids))
         return nodes[kept], matrix[kept] @ query

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from memory_store.clips import Clips
 from memory_store.database import Database
-from memory_store.filters import NodeFilter, Sql, evidence_condition, node_ids
+from memory_store.filters import Allowed, NodeFilter, allowed_nodes, evidence_condition, node_ids
 from memory_store.graph import node_of_row
 from memory_store.identity import Identity
 from memory_store.index import SpaceIndex
@@ -43,9 +43,9 @@ class Search:
         """The k best nodes; without text and vector, the latest k that pass the filter."""
         query = None if vector is None else checked_vector(vector, index.space)
         with self._database.snapshot():
-            allowed = node_ids(condition, self._database, self._identity)
             if query is None and text is None:
-                return self._latest(condition, allowed, k)
+                return self._latest(condition, k)
+            allowed = allowed_nodes(condition, self._database, self._identity)
             limit = max(_CANDIDATES, 5 * k)
             near = [] if query is None else index.nearest(query, limit, allowed)
             near = [item for item in near if item.similarity >= threshold]
@@ -94,7 +94,7 @@ class Search:
             )
             return self._as_of([node_of_row(row) for row in reversed(rows)], condition)
 
-    def _latest(self, condition: NodeFilter, allowed: Sql | None, k: int) -> list[Hit]:
+    def _latest(self, condition: NodeFilter, k: int) -> list[Hit]:
         return [Hit(node, 0.0, None, ("filter",)) for node in reversed(self.select(condition, k))]
 
     def _terms(self, text: str) -> Terms:
@@ -112,8 +112,8 @@ class Search:
         """The cosine of nodes that only words found."""
         if not node_ids:
             return {}
-        allowed = Sql("SELECT value FROM json_each(?)", (json.dumps(node_ids),))
-        nodes, similarities = scan(self._database, index.space, query, after_id=0, allowed=allowed)
+        worded = Allowed(node_ids)
+        nodes, similarities = scan(self._database, index.space, query, after_id=0, allowed=worded)
         return {near.node_id: near.similarity for near in best_nodes(nodes, similarities, len(node_ids))}
 
     def _fused(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory_store.database import Database
-from memory_store.filters import Sql
+from memory_store.filters import Allowed
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _TOKEN = re.compile(rf"<(?:face|voice)_\d+>|[{_CJK}]+|[^\W{_CJK}]+")
@@ -52,7 +52,7 @@ def terms_of(query: str) -> Terms:
     return Terms(tuple(dict.fromkeys(long)), tuple(dict.fromkeys(short)))
 
 
-def search_text(database: Database, terms: Terms, allowed: Sql | None, limit: int) -> list[int]:
+def search_text(database: Database, terms: Terms, allowed: Allowed | None, limit: int) -> list[int]:
     """Ids of nodes that hold a term, best first: by BM25, then, while there is room, by short terms."""
     found = _search_long(database, terms.long, allowed, limit) if terms.long else []
     if len(found) < limit and terms.short:
@@ -62,20 +62,20 @@ def search_text(database: Database, terms: Terms, allowed: Sql | None, limit: in
     return found[:limit]
 
 
-def _search_long(database: Database, terms: Sequence[str], allowed: Sql | None, limit: int) -> list[int]:
+def _search_long(database: Database, terms: Sequence[str], allowed: Allowed | None, limit: int) -> list[int]:
     match = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
-    # The + keeps the filter from driving the query, which would search the text index once a node.
-    within, parameters = _within("+nodes.id", allowed)
+    within, parameters = _within("rowid", allowed)
     rows = database.rows(
-        f"""SELECT nodes.id, nodes.text FROM nodes_fts CROSS JOIN nodes ON nodes.id = nodes_fts.rowid
-        WHERE nodes_fts MATCH ? {within} ORDER BY nodes_fts.rank, nodes.id DESC LIMIT ?""",
+        f"""SELECT nodes.id, nodes.text FROM
+        (SELECT rowid, rank FROM nodes_fts WHERE nodes_fts MATCH ? {within} ORDER BY rank, rowid DESC LIMIT ?) found
+        JOIN nodes ON nodes.id = found.rowid ORDER BY found.rank, nodes.id DESC""",
         (match, *parameters, _OVERFETCH * limit),
     )
     words = re.compile("|".join(_word_start(term) for term in terms))
     return [row["id"] for row in rows if words.search(row["text"].lower())][:limit]
 
 
-def _search_short(database: Database, terms: Sequence[str], allowed: Sql | None) -> list[int]:
+def _search_short(database: Database, terms: Sequence[str], allowed: Allowed | None) -> list[int]:
     likes = " OR ".join("text LIKE ? ESCAPE '\\'" for _ in terms)
     patterns = ["%" + re.sub(r"([\\%_])", r"\\\1", term) + "%" for term in terms]
     within, parameters = _within("id", allowed)
@@ -91,5 +91,8 @@ def _word_start(term: str) -> str:
     return rf"(?<![^\W{_CJK}]){re.escape(term)}" if bounded else re.escape(term)
 
 
-def _within(column: str, allowed: Sql | None) -> tuple[str, tuple[object, ...]]:
-    return ("", ()) if allowed is None else (f"AND {column} IN ({allowed.text})", allowed.parameters)
+def _within(column: str, allowed: Allowed | None) -> tuple[str, tuple[object, ...]]:
+    if allowed is None:
+        return "", ()
+    # The + keeps the filter from driving the query, which would search the text index once a node.
+    return f"AND +{column} IN ({allowed.sql.text})", allowed.sql.parameters

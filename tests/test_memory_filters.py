@@ -84,7 +84,6 @@ def test_filters_are_exact(exact_below: int, lines: list[Line], wanted: dict[str
                 space,
                 IndexFile(Path(directory) / "index", space),
                 exact_below=exact_below,
-                exact_filtered_below=1,
             )
             for space in SPACES
         }

@@ -23,7 +23,7 @@ def open_large(directory: Path, space: VectorSpace = TEXT) -> MemoryStore:
     """A memory that counts as large from 100 vectors on."""
     database = Database.open(directory / "memory.db")
     file = IndexFile(directory / "index", space)
-    index = SpaceIndex(database, space, file, exact_below=100, exact_filtered_below=10)
+    index = SpaceIndex(database, space, file, exact_below=100)
     return MemoryStore(database, [space], {space.name: index})
 
 
@@ -134,11 +134,11 @@ def test_a_damaged_index_changes_no_answer(
     damage(directory / "index")
     with open_large(directory) as store:
         assert nearest(store, unit(1000)) == exact(nodes, unit(1000))
-        for seed in range(COUNT, COUNT + 2):  # each commit builds a part of the index
+        for seed in range(COUNT, COUNT + 3):  # each commit builds a part of the index
             nodes |= dict(zip(add_vectors(store, [unit(seed)]), [unit(seed)], strict=True))
             assert nearest(store, unit(1000)) == exact(nodes, unit(1000))
         assert nearest(store, unit(COUNT)) == exact(nodes, unit(COUNT))
-    assert json.loads((directory / "index" / "text.json").read_text())["count"] == COUNT + 2
+    assert json.loads((directory / "index" / "text.json").read_text())["count"] == COUNT + 3
 
 
 def test_a_restored_backup_is_noticed(large: tuple[Path, dict[int, Vector]], tmp_path: Path) -> None:
