@@ -126,7 +126,8 @@ def pyannote(w: Weights, samples: Array) -> Array:
 def _instance_norm(x: Array, w: Weights, name: str) -> Array:
     centred: Array = x - x.mean(1, keepdims=True)
     scale = w[f"{name}.weight"][:, None] / np.sqrt(x.var(1, keepdims=True) + 1e-5)
-    return centred * scale + w[f"{name}.bias"][:, None]
+    normed: Array = centred * scale + w[f"{name}.bias"][:, None]
+    return normed
 
 
 def _sinc_bank(w: Weights) -> Array:
