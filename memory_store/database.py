@@ -3,9 +3,11 @@
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sqlite_utils
 
 from memory_store.errors import (
@@ -21,6 +23,10 @@ from memory_store.errors import (
 from memory_store.migrations import APPLICATION_ID, migrations
 
 Row = sqlite3.Row
+
+# Ids and scores may come as numpy's numbers; without these SQLite refuses them.
+for _number in (np.int32, np.int64, np.float32):
+    sqlite3.register_adapter(_number, methodcaller("item"))
 
 
 def translate(error: sqlite3.Error, path: Path) -> MemoryStoreError:
@@ -150,9 +156,14 @@ class Database:
 
     def check(self) -> list[str]:
         """What is wrong with the file, one line a fault; empty when it is sound. Reads the whole file."""
-        faults = [str(row[0]) for row in self.rows("PRAGMA integrity_check(20)") if row[0] != "ok"]
-        for row in self.rows("PRAGMA foreign_key_check"):
-            faults.append(f"row {row[1]} of {row[0]} refers to a missing row of {row[2]}")
+        try:
+            faults = [str(row[0]) for row in self.rows("PRAGMA integrity_check(20)") if row[0] != "ok"]
+            for row in self.rows("PRAGMA foreign_key_check"):
+                faults.append(f"row {row[1]} of {row[0]} refers to a missing row of {row[2]}")
+            with self.transaction():
+                self.write("INSERT INTO nodes_fts (nodes_fts, rank) VALUES ('integrity-check', 1)")
+        except DatabaseUnusable as error:
+            return [str(error)]
         return faults
 
     def close(self) -> None:

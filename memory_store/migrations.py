@@ -40,6 +40,7 @@ _SCHEMA_1 = (
         tier TEXT NOT NULL DEFAULT 'hot',
         provenance TEXT NOT NULL DEFAULT '{}')""",
     "CREATE INDEX nodes_kind_start ON nodes (kind, start_utc_s)",
+    "CREATE INDEX nodes_start ON nodes (start_utc_s)",
     "CREATE INDEX nodes_clip ON nodes (clip_id)",
     # Which clips a node rests on, with the weight and time span each contributed.
     """CREATE TABLE node_clips (

@@ -273,7 +273,9 @@ class MemoryStore:
         return self._vectors.exemplars(space)
 
     def rebuild_indexes(self) -> None:
-        """Build the index files anew from the database; takes minutes for a large memory."""
+        """Build the text index and the vector indexes anew from the database; minutes for a large memory."""
+        with self.transaction():
+            self._database.write("INSERT INTO nodes_fts (nodes_fts) VALUES ('rebuild')")
         for index in self._indexes.values():
             index.rebuild()
 

@@ -8,7 +8,7 @@ from memory_store.filters import NodeFilter, evidence_condition
 from memory_store.identity import Identity
 from memory_store.records import Node, TimelineKind, TimelineRow
 from memory_store.search import Search
-from memory_store.tags import replace_tags
+from memory_store.tags import Tag, replace_tags
 
 _NOBODY: tuple[None, None] = (None, None)
 _KIND_OF_EVENT: dict[str, TimelineKind] = {"seen": "seen", "heard": "heard"}
@@ -30,26 +30,34 @@ class Timeline:
     def rows(self, condition: NodeFilter, limit: int | None) -> list[TimelineRow]:
         """Rows in the order of time; a limit keeps the latest. Spans are those inside of the filter."""
         with self.database.snapshot():
-            person_id = None if condition.person_id is None else self.identity.living(condition.person_id)
-            nodes = self.search.select(condition, None)
-            spans = self._spans(nodes, condition)
-            mentioned = self._mentioned(nodes)
             labels = self.identity.labels()
-            rows = [
-                TimelineRow(
-                    start, end, clip_id, who, label, kind, self.identity.render(node.text), (node.id,)
-                )
-                for node in nodes
-                for start, end, clip_id in [
-                    spans.get(node.id, (node.start_utc_s, node.end_utc_s, node.clip_id))
-                ]
-                for kind, who, label in _readings(node, mentioned.get(node.id, []), labels, person_id)
-            ]
+            # Without a beginning a row starts where its node does, so that the latest nodes give the latest rows.
+            nodes_wanted = limit if condition.after_utc_s is None and condition.before_clip is None else None
+            while True:
+                nodes = self.search.select(condition, nodes_wanted)
+                rows = self._read(nodes, condition, labels)
+                if nodes_wanted is None or limit is None or len(rows) >= limit or len(nodes) < nodes_wanted:
+                    break
+                nodes_wanted = 4 * max(nodes_wanted, 1)
         rows.sort(key=lambda row: (row.start_utc_s, row.end_utc_s, row.evidence, row.person_id or 0))
         kept = rows if limit is None else rows[max(0, len(rows) - limit) :]
+
+        def label(tag: Tag) -> str | None:
+            return labels.get(tag.node_id, _NOBODY)[1]
+
+        return [replace(row, text=replace_tags(row.text, label)) for row in kept]
+
+    def _read(
+        self, nodes: list[Node], condition: NodeFilter, labels: dict[int, tuple[int, str]]
+    ) -> list[TimelineRow]:
+        person_id = None if condition.person_id is None else self.identity.living(condition.person_id)
+        spans = self._spans(nodes, condition)
+        mentioned = self._mentioned(nodes)
         return [
-            replace(row, text=replace_tags(row.text, lambda tag: labels.get(tag.node_id, _NOBODY)[1]))
-            for row in kept
+            TimelineRow(start, end, clip_id, who, label, kind, node.text, (node.id,))
+            for node in nodes
+            for start, end, clip_id in [spans.get(node.id, (node.start_utc_s, node.end_utc_s, node.clip_id))]
+            for kind, who, label in _readings(node, mentioned.get(node.id, []), labels, person_id)
         ]
 
     def _spans(self, nodes: list[Node], condition: NodeFilter) -> dict[int, tuple[float, float, int]]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ KILLS = 20
 # Imports once, then for each line on its input forks a writer that goes on until it is killed.
 WRITERS = f"""
 import os, sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tests.memory_samples import add_clip, add_line, open_memory
 
@@ -262,3 +264,26 @@ def test_a_migration_that_fails_leaves_an_empty_file_to_try_again(tmp_path: Path
     blocker.commit()
     blocker.close()
     open_memory(tmp_path).close()
+
+
+def test_a_damaged_text_index_is_found_and_built_anew(tmp_path: Path) -> None:
+    with open_memory(tmp_path) as store:
+        with store.transaction():
+            node_id = add_line(store, "the red kettle", add_clip(store, 0))
+        with sqlite3.connect(tmp_path / "memory.db") as other:
+            other.execute("INSERT INTO nodes_fts (nodes_fts) VALUES ('delete-all')")
+        other.close()
+        (fault,) = store.check()
+        assert "damaged" in fault and store.search_node(text="kettle") == []
+        store.rebuild_indexes()
+        assert store.check() == []
+        assert [hit.node.id for hit in store.search_node(text="kettle")] == [node_id]
+
+
+def test_several_may_open_a_new_memory_at_once(tmp_path: Path) -> None:
+    for turn in range(10):
+        with ThreadPoolExecutor(4) as pool:
+            stores = list(pool.map(lambda _, turn=turn: open_memory(tmp_path / str(turn)), range(4)))
+        for number, store in enumerate(stores):
+            with store, store.transaction():
+                add_clip(store, number)

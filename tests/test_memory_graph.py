@@ -191,3 +191,15 @@ def test_traces_are_kept(store: MemoryStore) -> None:
     assert store.trace(trace_id).trace == {"rounds": [{"score": 0.5}]}
     assert [trace.question for trace in store.traces()] == ["谁来了?"]
     assert store.stats()["traces"] == 1
+
+
+def test_numbers_of_numpy_are_numbers(store: MemoryStore) -> None:
+    with store.transaction():
+        clip_id = np.int64(add_clip(store, 0))
+        node_id = np.int32(add_face(store, int(clip_id)))
+        store.add_exemplar(
+            int(node_id), "face", unit(1, 4), quality=float(np.float32(0.5)), clip_id=int(clip_id)
+        )
+        store.add_exemplar(node_id, "face", unit(2, 4), quality=np.float32(0.5), clip_id=clip_id)  # type: ignore[arg-type]
+    assert [exemplar.quality for exemplar in store.exemplars("face")] == [0.5, 0.5]
+    assert store.exemplars("face")[1].node_id == node_id

@@ -94,3 +94,19 @@ def test_a_row_shows_the_span_inside_of_the_filter(store: MemoryStore) -> None:
         second,
     )
     assert store.timeline(after_utc_s=SATURDAY_UTC_S + 100.0, before_utc_s=SATURDAY_UTC_S + 200.0) == []
+
+
+def test_a_limit_gives_the_last_rows_of_all(store: MemoryStore) -> None:
+    with store.transaction():
+        clips = [add_clip(store, number) for number in range(40)]
+        anna, ben = store.create_person(), store.create_person()
+        faces = [add_face(store, clips[0]), add_face(store, clips[0])]
+        store.bind(anna, faces[0])
+        store.bind(ben, faces[1])
+        for clip_id in clips[:20]:
+            grounded(store, "seen", f"<face_{faces[0]}> was here", clip_id, faces[0])
+        for clip_id in clips[20:]:
+            grounded(store, "heard", f"<face_{faces[1]}> said: <face_{faces[0]}>!", clip_id, faces[1])
+    for who in (None, anna, ben):
+        assert store.timeline(who, limit=3) == store.timeline(who)[-3:]
+    assert store.timeline(limit=0) == []
