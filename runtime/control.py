@@ -28,7 +28,7 @@ class ControlLimits:
     reply_tokens: int = 140
     shown: int = 8
     quoted: int = 2
-    round_timeout_s: float = 120.0
+    round_timeout_s: float = 300.0
 
 
 @dataclass

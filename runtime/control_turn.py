@@ -12,6 +12,7 @@ from runtime.say import Speech
 
 MAX_LINE_CHARACTERS = 300
 _TEXT = r"[^\n\r\[\]<>|()（）{}]"
+_SENTENCE = r"[^\n\r\[\]<>|()（）{}.。!！?？]"
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,13 @@ def build_prompt(
 ) -> RoundPrompt:
     """The prompt with as much evidence, best first, as the context holds; then fewer examples; never too long.
 
-    Evidence is shown in the order of time. What is left out is the lowest score.
+    The best stands last, next to the question; what is left out has the lowest score.
     """
     budget = language.context_tokens - reply_tokens
     ranked = sorted(evidence, key=lambda item: (-item.score, item.id))
     count, examples = min(len(ranked), max_shown), len(prompt.examples)
     while True:
-        shown = sorted(ranked[:count], key=lambda item: (item.start_utc_s, item.id))
+        shown = ranked[:count][::-1]
         messages = _messages(prompt, question, shown, hints, speech, examples)
         if (count == 0 and examples == 0) or language.count_tokens(messages) <= budget:
             return RoundPrompt(messages, tuple(shown), tuple(ranked[count:]), examples)
@@ -86,7 +87,7 @@ def evidence_line(item: Evidence, speech: Speech) -> str:
     line = speech.memory(item.line)
     if len(line) > MAX_LINE_CHARACTERS:
         line = line[:MAX_LINE_CHARACTERS].rstrip() + " …"
-    return f"{speech.stamp(item.start_utc_s)} {line}"
+    return speech.phrase("line", time=speech.moment(item.start_utc_s), text=line)
 
 
 def turn_grammar(prompt: Prompt, shown: int, *, last: bool, may_search: bool = True) -> str:
@@ -98,7 +99,7 @@ def turn_grammar(prompt: Prompt, shown: int, *, last: bool, may_search: bool = T
     actions = [f'"[Answer] " {words["unknown"]}'] if last or not may_search else []
     if shown:
         actions.append(
-            f'"[Answer] " text {words["cite_open"]} number ({words["cite_join"]} number){{0,2}} {words["cite_close"]}'
+            f'"[Answer] " sentence {words["cite_open"]} number ({words["cite_join"]} number){{0,2}} {words["cite_close"]}'
         )
     if not last and may_search:
         actions.append('"[Search] " query')
@@ -107,6 +108,7 @@ def turn_grammar(prompt: Prompt, shown: int, *, last: bool, may_search: bool = T
         (
             f'root ::= {words["reasoning"]} text "\\n" ({" | ".join(actions)})',
             f"text ::= {_TEXT}+",
+            f"sentence ::= {_SENTENCE}+ [.。]",
             f"query ::= {_TEXT}+",
             f"number ::= {numbers}",
         )

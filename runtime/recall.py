@@ -93,16 +93,20 @@ class Recall:
     def _hits(
         self, query: str, vector: NDArray[np.float32], question: Question, person_id: int | None
     ) -> Sequence[Hit]:
-        return self.store.search_node(
-            text=query,
+        words = query if person_id is None else _without_names(query, question)
+        hits = self.store.search_node(
+            text=words,
             vector=vector,
             space="text",
             kinds=_KINDS,
             person_id=person_id,
             after_utc_s=question.time.start_utc_s if question.time else None,
             before_utc_s=question.time.end_utc_s if question.time else None,
-            k=self.limits.hits,
+            k=self.limits.hits * (4 if question.terms else 1),
         )
+        if question.terms:  # that somebody was in view answers no question about something
+            hits = [hit for hit in hits if hit.node.provenance.get("event") != "seen"]
+        return hits[: self.limits.hits]
 
     def _evidence(self, hit: Hit) -> Evidence:
         node = hit.node
@@ -134,6 +138,14 @@ def _best(hits: Sequence[Hit], count: int) -> list[Hit]:
     for hit in sorted(hits, key=lambda hit: (-hit.score, hit.node.id)):
         best.setdefault(hit.node.id, hit)
     return list(best.values())[:count]
+
+
+def _without_names(query: str, question: Question) -> str:
+    """The query's other words, or all where there are none: the filter already holds the persons."""
+    words = query
+    for person in question.persons:
+        words = words.replace(person.label, " ")
+    return words if any(character.isalnum() for character in words) else query
 
 
 def _filters_in_words(question: Question) -> str:

@@ -38,12 +38,6 @@ class Speech:
             return self.phrase("yesterday", clock=local.strftime("%H:%M"))
         return self.phrase("other_day", **self._date_parts(local))
 
-    def stamp(self, utc_s: float) -> str:
-        """A full local time for a line of evidence."""
-        if utc_s < FIRST_KNOWN_UTC_S:
-            return self.phrase("unknown_time")
-        return self.phrase("stamp", **self._date_parts(datetime.fromtimestamp(utc_s, self.zone)))
-
     def _date_parts(self, local: datetime) -> dict[str, object]:
         return {
             "weekday": self.phrase("weekdays").split()[local.weekday()],

@@ -4,11 +4,13 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
 from runtime.grounding import content_terms, stem
 
@@ -153,4 +155,12 @@ def embed_words(texts: list[str]) -> NDArray[np.float32]:
     for row, text in zip(vectors, texts, strict=True):
         for term in content_terms(text) or ["nothing"]:
             row[zlib.crc32(stem(term).encode()) % 64] += 1.0
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    normalised: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return normalised
+
+
+def open_household(directory: Path) -> MemoryStore:
+    """A memory of the two days, with word vectors and a clock that stands at NOW."""
+    store = MemoryStore.open(directory, [VectorSpace("text", 64, "words")], clock=lambda: NOW)
+    remember(store, embed_words)
+    return store
