@@ -15,7 +15,8 @@ from memory_store.vectors import decoded
 
 logger = logging.getLogger(__name__)
 
-# Below this many vectors one product over an array in memory beats hnswlib, and is exact.
+# Below this many vectors one product over an array in memory is exact, needs no file, and takes 4 ms at
+# 20,000 x 384 on one x86 core where hnswlib takes 1.5 ms; on ARM hnswlib has no SIMD path.
 EXACT_BELOW = 20_000
 # How many vectors one commit adds to an hnswlib index at most, and after how many it is saved.
 ADDED_A_COMMIT = 128
