@@ -267,9 +267,11 @@ def _unknown(question: Question, speech: Speech, pool: _Pool) -> str:
     """An honest "I don't know" that names the words which stand in nothing that was found."""
     found = found_terms(question.terms, "\n".join(item.line for item in pool.items.values()))
     words = [term for term in question.terms if term not in found]
+    when = {"when": question.time.phrase} if question.time else {}
+    key = "unknown_then" if when else "unknown"
     if question.language == "zh" or not words:
-        return speech.phrase("unknown_bare")
-    return speech.phrase("unknown", topic=speech.enumeration([f'"{word}"' for word in words[:4]]))
+        return speech.phrase(f"{key}_bare", **when)
+    return speech.phrase(key, topic=speech.enumeration([f'"{word}"' for word in words[:4]]), **when)
 
 
 def _cited(turn: Turn, shown: RoundPrompt) -> tuple[Evidence, ...]:

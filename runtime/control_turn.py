@@ -90,18 +90,17 @@ def evidence_line(item: Evidence, speech: Speech) -> str:
     return speech.phrase("line", time=speech.moment(item.start_utc_s), text=line)
 
 
-def turn_grammar(prompt: Prompt, shown: int, *, last: bool, may_search: bool = True) -> str:
+def turn_grammar(prompt: Prompt, shown: int, *, last: bool) -> str:
     """GBNF of a turn: a reasoning line, then an answer that cites shown memories, "I don't know", or a search."""
     words = {
         key: _quoted(prompt.sentences[key])
         for key in ("reasoning", "unknown", "cite_open", "cite_join", "cite_close")
     }
-    actions = [f'"[Answer] " {words["unknown"]}'] if last or not may_search else []
+    actions = [f'"[Answer] " {words["unknown"]}'] if last else []
     if shown:
-        actions.append(
-            f'"[Answer] " sentence {words["cite_open"]} number ({words["cite_join"]} number){{0,2}} {words["cite_close"]}'
-        )
-    if not last and may_search:
+        numbers_cited = f"number ({words['cite_join']} number){{0,2}}"
+        actions.append(f'"[Answer] " sentence {words["cite_open"]} {numbers_cited} {words["cite_close"]}')
+    if not last:
         actions.append('"[Search] " query')
     numbers = " | ".join(f'"{number}"' for number in range(1, max(shown, 1) + 1))
     return "\n".join(

@@ -40,7 +40,8 @@ class Question:
     """A question with what code could read out of it.
 
     persons: those named, with two of one name both; unknown: ids that no person has; terms: its content words
-    without persons and times; intent and topic: only when the question has a plain form that code can answer.
+    without persons and times; intent and topic: only when the question has a plain form that code can answer;
+    whole_topic: the topic with the words that were read as a time, since they may be part of what was said.
     """
 
     text: str
@@ -51,6 +52,7 @@ class Question:
     terms: tuple[str, ...]
     intent: Intent | None
     topic: str
+    whole_topic: str
 
 
 _PERSON_NUMBER = re.compile(r"\bperson[_ #]?(\d{1,9})\b|<(?:face|voice)_(\d{1,9})>", re.IGNORECASE)
@@ -93,6 +95,7 @@ def read_question(
         terms=tuple(content_terms(masked.replace("\0", " "))),
         intent=intent if persons or intent in ("who_said", "present", "count") else None,
         topic=topic,
+        whole_topic=_find_form(cleaned)[1] if intent == "who_said" else topic,
     )
 
 

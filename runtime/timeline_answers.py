@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
-from memory_store.records import NodeKind, Person, TimelineRow
+from memory_store.records import Node, NodeKind, Person, TimelineRow
 from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
 from runtime.grounding import content_terms, coverage, squash
@@ -13,7 +14,10 @@ from runtime.say import Speech
 
 MAX_QUOTES = 5
 MAX_EVIDENCE = 12
+EXACT = 0.95
 MIN_EXACT_CHARACTERS = 6
+MIN_LIKENESS = 0.85
+LIKENESS_MARGIN = 0.04
 _SAYS = re.compile(r'(?: says: "|说：“)(?P<quote>.*)["”]\.?\s*$', re.DOTALL)
 _EPISODIC: tuple[NodeKind, ...] = ("episodic",)
 
@@ -67,35 +71,67 @@ def _when_words(question: Question, speech: Speech) -> str:
 
 
 def _who_said(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
-    """Who said these words: their exact words where they were, else all content words of the topic in one quote."""
-    wanted, terms = squash(question.topic), content_terms(question.topic)
-    if not wanted:
+    """Who said these words: the quotes that match best, so that the answer shows what was really heard."""
+    start, end = (question.time.start_utc_s, question.time.end_utc_s) if question.time else (None, None)
+    found = None
+    if question.whole_topic != question.topic:  # "on Tuesday" may be part of what was said
+        found = _quotes_like(store, question.whole_topic, None, None)
+    if found is None or found[1] < EXACT:
+        found = _quotes_like(store, question.topic, start, end)
+    if found is None:
         return None
-    found: list[tuple[bool, float, int, str, str]] = []
-    for hit in store.search_node(
-        text=question.topic,
-        kinds=_EPISODIC,
-        after_utc_s=question.time.start_utc_s if question.time else None,
-        before_utc_s=question.time.end_utc_s if question.time else None,
-        k=40,
-    ):
-        quote = quote_in(hit.node.text)
-        if quote is None:
-            continue
-        exact = len(wanted) >= MIN_EXACT_CHARACTERS and wanted in squash(quote)
-        if exact or (terms and coverage(terms, quote) == 1.0):
-            speaker = _speaker(store, hit.node.text, speech)
-            found.append((exact, hit.node.start_utc_s, hit.node.id, speaker, store.render(quote)))
-    if any(item[0] for item in found):
-        found = [item for item in found if item[0]]
-    found = sorted(found, key=lambda item: item[1:3])[-MAX_QUOTES:]
-    if not found:
+    nodes = found[0][-MAX_QUOTES:]
+    parts = [
+        speech.phrase(
+            "who_said",
+            person=_speaker(store, node.text, speech),
+            quote=store.render(quote_in(node.text) or ""),
+            time=speech.moment(node.start_utc_s),
+        )
+        for node in nodes
+    ]
+    return ComputedAnswer(speech.sentences(parts), tuple(node.id for node in nodes), found[1])
+
+
+def _quotes_like(
+    store: MemoryStore, topic: str, after_utc_s: float | None, before_utc_s: float | None
+) -> tuple[list[Node], float] | None:
+    """The nodes, by time, whose quotes match the topic best, and how sure that is."""
+    if not squash(topic):
         return None
-    text = " ".join(
-        speech.phrase("who_said", person=speaker, quote=quote.rstrip(), time=speech.moment(start))
-        for _, start, _, speaker, quote in found
+    hits = store.search_node(
+        text=topic, kinds=_EPISODIC, after_utc_s=after_utc_s, before_utc_s=before_utc_s, k=40
     )
-    return ComputedAnswer(text, tuple(item[2] for item in found), 0.95 if found[0][0] else 0.8)
+    quotes = {hit.node.id: quote for hit in hits if (quote := quote_in(hit.node.text)) is not None}
+    match = _match_of(topic, set(quotes.values()))
+    if match is None:
+        return None
+    nodes = [hit.node for hit in hits if quotes.get(hit.node.id) in match[0]]
+    return sorted(nodes, key=lambda node: (node.start_utc_s, node.id)), match[1]
+
+
+def _match_of(topic: str, quotes: set[str]) -> tuple[set[str], float] | None:
+    """The quotes that hold the topic and how sure that is: word by word, by all content words, or nearly so.
+
+    Speech recognition writes "x4" for "x four" and now and then mishears a word, so the nearest quote counts
+    when it is much like the topic and no other is as much.
+    """
+    wanted, terms = squash(topic), content_terms(topic)
+    exact = {quote for quote in quotes if len(wanted) >= MIN_EXACT_CHARACTERS and wanted in squash(quote)}
+    if exact:
+        return exact, EXACT
+    by_words = {quote for quote in quotes if terms and coverage(terms, quote) == 1.0}
+    if by_words:
+        return by_words, 0.8
+    ranked = sorted(
+        ((SequenceMatcher(None, wanted, squash(quote), autojunk=False).ratio(), quote) for quote in quotes),
+        reverse=True,
+    )
+    if not ranked or ranked[0][0] < MIN_LIKENESS:
+        return None
+    if len(ranked) > 1 and ranked[0][0] - ranked[1][0] < LIKENESS_MARGIN:
+        return None
+    return {ranked[0][1]}, 0.6
 
 
 def _speaker(store: MemoryStore, text: str, speech: Speech) -> str:

@@ -52,6 +52,8 @@ def cite(words: str, answer: str) -> Callable[[Sequence[Message]], str]:
     ("question", "holds", "evidence"),
     [
         ("Who said the washing machine is leaking?", ["Bob", "yesterday at 15:20"], 1),
+        ("Who said my dentist appointment is on Tuesday at 4?", ["Bob", "yesterday at 08:12"], 1),
+        ("Who said I lent the grill to our neighbour Karl?", ["Bob", "the drill to"], 1),
         ("What did Anna say about the keys?", ["blue bowl", "08:10"], 1),
         ("What did Bob say today?", ["drill", "fridge"], 2),
         ("When did you last see Grandma Liu?", ["today at 13:45"], 1),
@@ -122,6 +124,8 @@ def test_nothing_known_is_said_honestly(store: MemoryStore) -> None:
     answer = control(store, language, max_rounds=1).answer("How much did the sofa cost?")
     assert answer.abstained and answer.confidence == 0.0 and answer.evidence == ()
     assert answer.text == 'I don\'t know: nothing I remember mentions "sofa" and "cost".'
+    answer = control(store, None).answer("Where were the car keys today?")
+    assert answer.abstained and "today" in answer.text and '"car" and "keys"' in answer.text
     answer = control(store, None).answer("沙发多少钱？")
     assert answer.abstained and answer.text.startswith("我不知道")
 
