@@ -71,7 +71,12 @@ def plan(
     return takes, pieces
 
 
-def compose(path: Path, pictures: Mapping[str, Path], voice: Synthesizer | None) -> dict[str, Any]:
+def compose(
+    path: Path,
+    pictures: Mapping[str, Path],
+    voice: Synthesizer | None,
+    shots: tuple[Shot, ...] = SHOTS,
+) -> dict[str, Any]:
     """Write the scene to `path` and its script beside it, and return the script.
 
     People whose picture is missing are left out, with their lines. Raises DemoError when nobody is left.
@@ -81,12 +86,13 @@ def compose(path: Path, pictures: Mapping[str, Path], voice: Synthesizer | None)
     roles = {role.name: role for role in ROLES if role.picture in pictures}
     if not roles:
         raise DemoError("no portrait could be fetched; check the network and run the set-up again")
-    takes, pieces = plan(available(SHOTS, set(roles), set(pictures)), roles, voice)
-    people = {}
-    for name, role in roles.items():
-        face = faces[role.picture]
-        if face is not None:
-            people[name] = CutOut(pictures[role.picture], face)
+    takes, pieces = plan(available(shots, set(roles), set(pictures)), roles, voice)
+    appearing = {name for take in takes for name in take.shot.people}
+    people = {
+        name: CutOut(pictures[role.picture], face)
+        for name, role in roles.items()
+        if name in appearing and (face := faces[role.picture]) is not None
+    }
     sound = soundtrack(pieces, takes[-1].end_s) if voice is not None else None
     path.parent.mkdir(parents=True, exist_ok=True)
     write_mp4(path, _pictures(takes, people, pictures), FRAME_RATE_HZ, sound, SAMPLE_RATE_HZ)
@@ -133,7 +139,9 @@ def _voice(models_directory: Path) -> tuple[Synthesizer | None, str | None]:
 
     try:
         entry = Manifest.load().default("speech_synthesis")
-        return SpeechSynthesizer(entry.directory(models_directory)), None
+        voice = SpeechSynthesizer(entry.directory(models_directory))
+        voice.synthesize("Hello.")  # finds out now whether phonemes can be had
+        return voice, None
     except ModelError as error:
         return None, f"speech ({error})"
 

@@ -46,7 +46,7 @@ class DemoQuestion:
 ROLES: tuple[Role, ...] = (
     Role("Anna", "astronaut.png", pitch=1.42, tempo=0.95),
     Role("Ben", "obama.jpg", pitch=1.0, tempo=1.0),
-    Role("Carl", "biden.jpg", pitch=0.78, tempo=1.05),
+    Role("Carl", "biden.jpg", pitch=0.78, tempo=0.94),
 )
 
 SHOTS: tuple[Shot, ...] = (
@@ -55,7 +55,7 @@ SHOTS: tuple[Shot, ...] = (
         ("Anna",),
         (
             Line("Anna", "Hello, I am Anna. I put the keys in the blue bowl on the kitchen shelf."),
-            Line("Anna", "We will have tea together at four o'clock."),
+            Line("Anna", "At four o'clock we will drink tea together."),
         ),
     ),
     Shot(minimum_s=2.0),
