@@ -218,7 +218,10 @@ class LanguageProcess:
         return self._child
 
     def _start(self) -> _Child:
-        self._child = _Child(self._settings)
+        try:
+            self._child = _Child(self._settings)
+        except OSError as error:
+            raise ModelError(f"the language model's process cannot be started: {error}") from error
         reply = self._child.reply(self._start_timeout_s)
         if not isinstance(reply, Ready):
             raise ModelError(

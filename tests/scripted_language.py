@@ -64,7 +64,7 @@ class ScriptedLanguage:
                 f"the prompt has {len(prompt)} tokens and max_tokens is {max_tokens}: "
                 f"more than context_tokens = {self.context_tokens}"
             )
-        if grammar is not None and not re.search(r"^\s*root\s*::=\s*[^(\s]", grammar, re.MULTILINE):
+        if grammar is not None and not re.search(r"^\s*root\s*::=\s*(?!root)[^(\s]", grammar, re.MULTILINE):
             raise ModelError("invalid grammar: no rule `root`")
         self.calls.append(
             ScriptedCall(tuple(messages), max_tokens, grammar, temperature, tuple(stop), timeout_s)

@@ -95,7 +95,7 @@ def test_too_long_a_prompt_is_refused_with_both_numbers(model: LanguageModel) ->
         model.complete(TALK, max_tokens=room + 1)
 
 
-@pytest.mark.parametrize("grammar", ["root ::= (", 'start ::= "a"'])
+@pytest.mark.parametrize("grammar", ["root ::= (", 'start ::= "a"', 'root ::= root "a"'])
 def test_invalid_grammar_is_refused_and_the_next_call_works(model: LanguageModel, grammar: str) -> None:
     with pytest.raises(ModelError, match=r"invalid grammar: .*root"):
         model.complete(TALK, max_tokens=4, grammar=grammar)
