@@ -8,6 +8,7 @@ _TIMES = 4
 _TIMES_WORD = 6  # "no no no no" is said; ten times the same word is not
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"\w")
+_STUTTER = re.compile(r"(\S{2,12}?)\1{5,}")  # inside a word: "3.3.3.3.3.3.3"
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ def plausible(text: str, limits: TextLimits, *, log_probability: float, no_speec
 
 def without_repeats(text: str) -> str:
     """`text` with a phrase that follows itself four times or more kept once (a single word: six times)."""
+    text = _STUTTER.sub(r"\1", text)
     han = _HAN.search(text) is not None
     units = list(text) if han else text.split()
     shortened = _collapsed(units)

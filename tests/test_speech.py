@@ -148,6 +148,8 @@ def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
         ("no no no no", "no no no no"),
         ("so " * 40, "so"),
         ("谢谢大家" * 6, "谢谢大家"),
+        ("1.0.2.3.3.3.3.3.3.3", "1.0.2.3"),
+        ("it costs 1000000 euros", "it costs 1000000 euros"),
         ("come here, come here!", "come here, come here!"),
         ("and then la la la la la la la stop", "and then la stop"),
     ],
