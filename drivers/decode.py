@@ -103,8 +103,13 @@ class StreamReader:
         for time_s, picture in self._timed("video", start_s, damage):
             if time_s * self.frame_rate_hz + 1e-6 < next_tick:
                 continue
+            try:
+                image = frame_image(picture)
+            except (av.error.FFmpegError, ValueError):
+                damage.broken_packets += 1  # a damaged header claims an impossible picture
+                continue
             next_tick = math.floor(time_s * self.frame_rate_hz + 1e-6) + 1
-            yield Frame(time_s, frame_image(picture))
+            yield Frame(time_s, image)
 
     def blocks(self, start_s: float, damage: Damage) -> Iterator[AudioBlock]:
         """Yield mono sound cut at multiples of the block length; a hole leaves a short block before it."""
@@ -118,7 +123,13 @@ class StreamReader:
                 yield from cutter.push(segment.flush())
                 yield from cutter.restart(max(0, round(time_s * self.sample_rate_hz)))
                 segment = _Segment(self.sample_rate_hz, time_s)
-            yield from cutter.push(segment.push(sound))
+            try:
+                samples = segment.push(sound)
+            except (av.error.FFmpegError, ValueError):
+                damage.broken_packets += 1  # a damaged header claims an impossible format
+                segment = _Segment(self.sample_rate_hz)
+                continue
+            yield from cutter.push(samples)
         yield from cutter.push(segment.flush())
         yield from cutter.rest()
 
@@ -133,12 +144,12 @@ class StreamReader:
                 if seeking and not self._seek(container, max(0.0, start_s - _PREROLL_S)):
                     continue
                 clock = StreamClock(self.origin_s, self.duration_s)
-                early = not seeking
+                settled = not seeking
                 for item in decoded(container, stream, damage):
                     time_s = clock.at(item.pts, item.time_base, _length_s(item, stream))
-                    if not early and time_s > start_s:
+                    if not settled and time_s > start_s:
                         break  # the jump went too far: read from the beginning instead
-                    early = True
+                    settled = True
                     damage.ended_s = max(damage.ended_s, clock.expected_s)
                     yield time_s, item
                 else:
@@ -154,7 +165,7 @@ class StreamReader:
 
 def _length_s(item: Any, stream: Stream) -> float:
     if isinstance(item, av.AudioFrame):
-        return item.samples / item.sample_rate
+        return float(item.samples / max(1, item.sample_rate))
     rate = stream.average_rate or stream.guessed_rate
     return 1.0 / float(rate) if rate else 0.04
 
@@ -194,7 +205,7 @@ class _Segment:
             before = self.flush()
             self._shape = shape
             self._resampler = av.AudioResampler(format="flt", layout="mono", rate=self._rate_hz)
-        self.end_s += sound.samples / sound.sample_rate
+        self.end_s += sound.samples / max(1, sound.sample_rate)
         sound.pts = None
         return np.concatenate([before, *self._resample(sound)])
 

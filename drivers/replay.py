@@ -5,6 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import av.error
+import numpy as np
+from numpy.typing import NDArray
+
 from drivers.container import (
     Container,
     check_readable,
@@ -72,14 +76,14 @@ class Replay:
         video, audio = pick_stream(container, "video"), pick_stream(container, "audio")
         picture = _first(self._path, "video") if video is not None else None
         sound = _first(self._path, "audio") if audio is not None else None
-        if picture is None and sound is None:
+        image = _upright(picture) if picture is not None else None
+        if image is None and sound is None:
             if video is None and audio is None:
                 raise DriverError(not_media(self._path))
             raise DriverError(
                 f"{self._path}: holds no picture and no sound that can be decoded; "
                 "convert it to MP4 (H.264 and AAC) or copy it again"
             )
-        image = frame_image(picture) if picture is not None else None
         rate = (video.average_rate or video.guessed_rate) if video is not None else None
         return MediaInfo(
             path=str(self._path),
@@ -97,9 +101,13 @@ class Replay:
         if container.duration:
             return float(container.duration) / 1e6
         end_s, origin_s = 0.0, (container.start_time or 0) / 1e6
-        for packet in container.demux():  # a file without a length in its header: read its time stamps
-            if packet.pts is not None:
-                end_s = max(end_s, float((packet.pts + (packet.duration or 0)) * packet.time_base) - origin_s)
+        try:
+            for packet in container.demux():  # no length in the header: read the time stamps
+                if packet.pts is not None:
+                    ticks = packet.pts + (packet.duration or 0)
+                    end_s = max(end_s, float(ticks * packet.time_base) - origin_s)
+        except (av.error.FFmpegError, OSError):
+            return end_s  # a pass over the items names the damage
         return end_s
 
     def _is_padding(self, block: AudioBlock) -> bool:
@@ -132,3 +140,11 @@ def _first(path: Path, kind: str) -> Any:
         stream = pick_stream(container, kind)
         prepare(stream)
         return next(decoded(container, stream, Damage()), None)
+
+
+def _upright(picture: Any) -> NDArray[np.uint8] | None:
+    """Return the first picture as it will be delivered, None where its header is damaged."""
+    try:
+        return frame_image(picture)
+    except (av.error.FFmpegError, ValueError):
+        return None
