@@ -15,6 +15,7 @@ from runtime.see import Keyframe
 from runtime.voice_identity import SpokenBy
 
 SAME_PRESENCE_S = 2.0  # somebody who looks away for less than this has not left
+GLIMPSE_S = 1.0  # an unrecognised face in view for less than this gets no line: mostly a turn of the head, or none
 
 Event = Literal["seen", "heard", "objects"]
 
@@ -44,7 +45,8 @@ def _seen(faces: tuple[SeenFace, ...]) -> list[GroundedLine]:
     stays: dict[int, list[SeenFace]] = {}
     for face in faces:
         if face.face_id is None:
-            lines.append(_stay([face]))
+            if face.track.end_s - face.track.start_s >= GLIMPSE_S:
+                lines.append(_stay([face]))
             continue
         stay = stays.setdefault(face.face_id, [])
         if stay and face.track.start_s - stay[-1].track.end_s > SAME_PRESENCE_S:

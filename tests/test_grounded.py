@@ -45,6 +45,11 @@ def test_the_unrecognised_are_told_and_tied_to_nobody() -> None:
     assert "could not be recognised" in line.text and line.actors == ()
 
 
+def test_a_glimpse_of_somebody_unrecognised_is_not_told() -> None:
+    assert _texts((_seen(None, 0, 0.6),)) == []
+    assert len(_texts((_seen(7, 0, 0.6),))) == 1
+
+
 def test_speech_is_quoted_in_its_own_language() -> None:
     assert _texts(speech=(_spoken("The keys are here."),)) == ['<voice_9> says: "The keys are here."']
     assert _texts(speech=(_spoken("钥匙在这里", "zh"),)) == ["<voice_9>说：“钥匙在这里”"]
