@@ -11,7 +11,7 @@ from models.language import Completion, LanguageModel
 from runtime.answer import Action, Answer, Evidence, Method, Round, Search
 from runtime.control_turn import RoundPrompt, Turn, build_prompt, evidence_line, read_turn, turn_grammar
 from runtime.grounding import coverage, found_terms, normalise
-from runtime.judge import fault_of, says_unknown
+from runtime.judge import fault_of, in_third_person, says_unknown
 from runtime.prompts import Prompt, load_prompt
 from runtime.question import Question, read_question
 from runtime.recall import Recall
@@ -26,7 +26,7 @@ class ControlLimits:
     """reply_tokens: the most a model may write in a round; shown: the most memories it is shown at a time."""
 
     reply_tokens: int = 140
-    shown: int = 8
+    shown: int = 6
     quoted: int = 2
     round_timeout_s: float = 300.0
 
@@ -226,17 +226,34 @@ class Control:
             return None, "it holds no action that can be read"
         if says_unknown(turn.content):
             return None, ""
-        cited = _cited(turn, shown)
-        lines = [evidence_line(item, speech) for item in cited]
-        fault = fault_of(
-            turn.content, cited, lines, question, [person.label for person in self._store.people()]
-        )
-        if not fault and not any(self._recall.is_strong(item, question) for item in cited):
-            fault = "the memories it cites are not about the question"
+        cited, fault = self._proof(turn, question, speech, shown)
         if fault:
             return None, fault
-        asked = coverage(question.terms, "\n".join(lines)) if question.terms else 1.0
-        return _Said(turn.content, cited, "model", 0.5 + 0.4 * asked), ""
+        lines = "\n".join(evidence_line(item, speech) for item in cited)
+        asked = coverage(question.terms, lines) if question.terms else 1.0
+        text = in_third_person(turn.content, cited, speech)
+        return _Said(text, cited, "model", 0.5 + 0.4 * asked), ""
+
+    def _proof(
+        self, turn: Turn, question: Question, speech: Speech, shown: RoundPrompt
+    ) -> tuple[tuple[Evidence, ...], str]:
+        """The memories that bear the answer out: those it cites, else the best one shown that does; or the fault.
+
+        Small models answer rightly and cite the neighbouring number, so the citation is checked and not believed.
+        """
+        labels = [person.label for person in self._store.people()]
+        cited = _cited(turn, shown)
+        first_fault = ""
+        for proof in (cited, *((item,) for item in reversed(shown.shown))):
+            fault = fault_of(
+                turn.content, proof, [evidence_line(item, speech) for item in proof], question, labels
+            )
+            if not fault and not any(self._recall.is_strong(item, question) for item in proof):
+                fault = "the memories it cites are not about the question"
+            if not fault:
+                return proof, ""
+            first_fault = first_fault or fault
+        return (), first_fault
 
     def _extract(self, question: Question, speech: Speech, pool: _Pool, key: str) -> _Said:
         """The best memories quoted as they are, or an honest "I don't know" when none is about the question."""

@@ -12,8 +12,8 @@ from models.language import Completion, LanguageModel, Message
 from runtime.describe_repair import DescribedLine, Repaired, repair
 from runtime.grounding import language_of
 from runtime.prompts import load_prompt
+from runtime.quotes import quote_in
 from runtime.recall import as_data
-from runtime.timeline_answers import quote_in
 
 __all__ = ["DescribedLine", "Describer", "Description"]
 
@@ -59,7 +59,7 @@ class Describer:
         hears: bool = False,
         max_tokens: int = 140,
         max_lines: int = 16,
-        timeout_s: float = 60.0,
+        timeout_s: float = 120.0,
     ) -> None:
         self._language = language
         self._sees = sees

@@ -8,7 +8,7 @@ from typing import Literal
 
 from memory_store.tags import Tag, find_tags, replace_tags
 from runtime.grounding import content_terms, coverage, squash
-from runtime.timeline_answers import quote_in
+from runtime.quotes import quote_in
 
 MIN_GROUNDED = 0.6
 _LINE = re.compile(

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from runtime.answer import Evidence
 from runtime.grounding import content_terms, coverage, language_of, squash
 from runtime.question import Question
+from runtime.quotes import quote_in, speaker_in
+from runtime.say import Speech
 
 MIN_GROUNDED = 0.75
 MIN_GROUNDED_ZH = 0.6
@@ -15,6 +17,7 @@ _UNKNOWN = re.compile(
     r"|不知道|不清楚|没有提到|没有记忆|无法回答|不确定",
     re.IGNORECASE,
 )
+_FIRST_PERSON = re.compile(r"\b(?:I|my|mine|me|we|our|us)\b|我|咱")
 _NUMBER = re.compile(r"\d+(?::\d{2})?")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+")
 
@@ -51,3 +54,16 @@ def fault_of(
     if terms and coverage(terms, proof) < least:
         return "its words stand in no memory cited"
     return ""
+
+
+def in_third_person(text: str, proof: Sequence[Evidence], speech: Speech) -> str:
+    """The answer, or, where it speaks as the person quoted ("my keys"), that person's words as a quotation."""
+    if not _FIRST_PERSON.search(text):
+        return text
+    parts = []
+    for item in proof:
+        quote, speaker = quote_in(item.line), speaker_in(item.line)
+        if quote is not None and speaker:
+            moment = speech.moment(item.start_utc_s)
+            parts.append(speech.phrase("who_said", person=speaker, quote=quote, time=moment))
+    return speech.sentences(parts) or text

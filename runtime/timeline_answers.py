@@ -1,6 +1,5 @@
 """Answers that the timeline holds for certain: who said what, who was here, when somebody was last seen, how many."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -10,6 +9,7 @@ from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
 from runtime.grounding import content_terms, coverage, squash
 from runtime.question import Question
+from runtime.quotes import quote_in, speaker_in
 from runtime.say import Speech
 
 MAX_QUOTES = 5
@@ -18,7 +18,6 @@ EXACT = 0.95
 MIN_EXACT_CHARACTERS = 6
 MIN_LIKENESS = 0.85
 LIKENESS_MARGIN = 0.04
-_SAYS = re.compile(r'(?: says: "|说：“)(?P<quote>.*)["”]\.?\s*$', re.DOTALL)
 _EPISODIC: tuple[NodeKind, ...] = ("episodic",)
 
 
@@ -45,12 +44,6 @@ def answer_from_timeline(store: MemoryStore, question: Question, speech: Speech)
         case "was_present":
             return _was_here(store, question, speech)
     return None
-
-
-def quote_in(text: str) -> str | None:
-    """What a grounded line quotes as said, or None."""
-    match = _SAYS.search(text)
-    return match["quote"] if match else None
 
 
 def _rows(store: MemoryStore, question: Question, person: Person | None = None) -> list[TimelineRow]:
@@ -136,8 +129,7 @@ def _match_of(topic: str, quotes: set[str]) -> tuple[set[str], float] | None:
 
 def _speaker(store: MemoryStore, text: str, speech: Speech) -> str:
     """The current name of whoever a grounded line quotes."""
-    match = _SAYS.search(text)
-    tags = find_tags(text[: match.start()]) if match else ()
+    tags = find_tags(speaker_in(text) or "")
     person = store.person_of(tags[0].node_id) if tags else None
     return person.label if person is not None else speech.phrase("someone")
 
