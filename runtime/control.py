@@ -1,8 +1,8 @@
 """Answers a question: round 0 by code, then rounds of reasoning and search with a language model, then judgement."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -10,7 +10,8 @@ from models.errors import ModelError
 from models.language import Completion, LanguageModel
 from runtime.answer import Action, Answer, Evidence, Method, Round, Search
 from runtime.control_turn import RoundPrompt, Turn, build_prompt, evidence_line, read_turn, turn_grammar
-from runtime.grounding import coverage, found_terms, normalise
+from runtime.evidence_pool import EvidencePool
+from runtime.grounding import content_terms, coverage, found_terms
 from runtime.judge import fault_of, in_third_person, says_unknown
 from runtime.prompts import Prompt, load_prompt
 from runtime.question import Question, read_question
@@ -29,27 +30,6 @@ class ControlLimits:
     shown: int = 6
     quoted: int = 2
     round_timeout_s: float = 300.0
-
-
-@dataclass
-class _Pool:
-    """All evidence found so far, each node once with its best score, and the searches that found it."""
-
-    items: dict[int, Evidence] = field(default_factory=dict)
-    queries: dict[str, str] = field(default_factory=dict)
-
-    def add(self, query: str, evidence: Sequence[Evidence]) -> int:
-        """Take evidence in; how many of it were new."""
-        self.queries.setdefault(normalise(query), query)
-        new = [item for item in evidence if item.id not in self.items]
-        for item in evidence:
-            known = self.items.get(item.id)
-            if known is None or item.score > known.score:
-                self.items[item.id] = item
-        return len(new)
-
-    def has_asked(self, query: str) -> bool:
-        return normalise(query) in self.queries
 
 
 @dataclass(frozen=True)
@@ -104,9 +84,10 @@ class Control:
         first: Search | None = None
         said = self._without_search(question, speech)
         if said is None:
-            pool = _Pool()
+            pool = EvidencePool()
             found, first = self._recall.search(question.text, question)
             pool.add(question.text, found)
+            pool.strong.update(item.id for item in found if self._recall.is_strong(item, question))
             if first.widened:
                 notes.append("Nothing strong is tied to the persons named: everything was searched.")
             said = self._with_search(question, speech, pool, rounds, notes)
@@ -147,7 +128,7 @@ class Control:
         return _Said(computed.text, evidence, "computed", computed.confidence)
 
     def _with_search(
-        self, question: Question, speech: Speech, pool: _Pool, rounds: list[Round], notes: list[str]
+        self, question: Question, speech: Speech, pool: EvidencePool, rounds: list[Round], notes: list[str]
     ) -> _Said:
         if self._language is None:
             return self._extract(question, speech, pool, "no_model")
@@ -164,7 +145,7 @@ class Control:
         language: LanguageModel,
         question: Question,
         speech: Speech,
-        pool: _Pool,
+        pool: EvidencePool,
         rounds: list[Round],
         notes: list[str],
     ) -> tuple[_Said | None, bool]:
@@ -201,7 +182,7 @@ class Control:
                 search, hint = self._search_again(prompt, turn.content, question, pool)
                 rounds.append(replace(entry, search=search))
                 continue
-            said, rejected = self._judge(turn, question, speech, shown)
+            said, rejected = self._judge(turn, question, speech, shown, pool)
             rounds.append(replace(entry, rejected=rejected))
             if rejected:
                 notes.append(f"The model's answer of round {number} was not taken: {rejected}.")
@@ -209,24 +190,26 @@ class Control:
         return None, True
 
     def _search_again(
-        self, prompt: Prompt, query: str, question: Question, pool: _Pool
+        self, prompt: Prompt, query: str, question: Question, pool: EvidencePool
     ) -> tuple[Search | None, str]:
         """The model's own search, and what to tell it when that was asked before or found nothing new."""
         if pool.has_asked(query):
             return None, prompt.sentences["repeated"].format(searches="; ".join(pool.queries.values()))
         found, search = self._recall.search(query, question)
+        terms = tuple(content_terms(query))
+        pool.related.update(item.id for item in found if terms and self._recall.is_about(item, terms))
         if pool.add(query, found) == 0:
             return search, prompt.sentences["empty"].format(search=query)
         return search, ""
 
     def _judge(
-        self, turn: Turn, question: Question, speech: Speech, shown: RoundPrompt
+        self, turn: Turn, question: Question, speech: Speech, shown: RoundPrompt, pool: EvidencePool
     ) -> tuple[_Said | None, str]:
         if turn.action != "answer":
             return None, "it holds no action that can be read"
         if says_unknown(turn.content):
             return None, ""
-        cited, fault = self._proof(turn, question, speech, shown)
+        cited, fault = self._proof(turn, question, speech, shown, pool)
         if fault:
             return None, fault
         lines = "\n".join(evidence_line(item, speech) for item in cited)
@@ -235,7 +218,7 @@ class Control:
         return _Said(text, cited, "model", 0.5 + 0.4 * asked), ""
 
     def _proof(
-        self, turn: Turn, question: Question, speech: Speech, shown: RoundPrompt
+        self, turn: Turn, question: Question, speech: Speech, shown: RoundPrompt, pool: EvidencePool
     ) -> tuple[tuple[Evidence, ...], str]:
         """The memories that bear the answer out: those it cites, else the best one shown that does; or the fault.
 
@@ -248,20 +231,20 @@ class Control:
             fault = fault_of(
                 turn.content, proof, [evidence_line(item, speech) for item in proof], question, labels
             )
-            if not fault and not any(self._recall.is_strong(item, question) for item in proof):
+            if not fault and not any(item.id in pool.strong | pool.related for item in proof):
                 fault = "the memories it cites are not about the question"
             if not fault:
                 return proof, ""
             first_fault = first_fault or fault
         return (), first_fault
 
-    def _extract(self, question: Question, speech: Speech, pool: _Pool, key: str) -> _Said:
+    def _extract(self, question: Question, speech: Speech, pool: EvidencePool, key: str) -> _Said:
         """The best memories quoted as they are, or an honest "I don't know" when none is about the question."""
         ranked = sorted(
             pool.items.values(),
             key=lambda item: (-coverage(question.terms, item.line), -item.score, item.id),
         )
-        strong = [item for item in ranked if self._recall.is_strong(item, question)]
+        strong = [item for item in ranked if item.id in pool.strong]
         if not strong and self._policy == "best_effort":
             strong = ranked
         if not strong:
@@ -280,7 +263,7 @@ class Control:
         return tuple(label for label in labels if label in text)
 
 
-def _unknown(question: Question, speech: Speech, pool: _Pool) -> str:
+def _unknown(question: Question, speech: Speech, pool: EvidencePool) -> str:
     """An honest "I don't know" that names the words which stand in nothing that was found."""
     found = found_terms(question.terms, "\n".join(item.line for item in pool.items.values()))
     words = [term for term in question.terms if term not in found]

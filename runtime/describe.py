@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_store.tags import Tag, find_tags
+from memory_store.tags import Tag, find_tags, replace_tags
 from models.errors import ModelError
 from models.language import Completion, LanguageModel, Message
 from runtime.describe_repair import DescribedLine, Repaired, repair
@@ -82,7 +82,7 @@ class Describer:
         """
         images = tuple(images) if self._sees else ()
         audio = tuple(audio) if self._hears else ()
-        cleaned = [as_data(line) for line in lines]
+        cleaned = [_as_line(line) for line in lines]
         if not (images or audio or any(quote_in(line) for line in cleaned)):
             return Description(model=self._language.name)
         shown, messages = self._messages(cleaned, images, audio)
@@ -134,6 +134,16 @@ class Describer:
             generated_tokens=completion.generated_tokens,
             duration_s=completion.duration_s,
         )
+
+
+def _as_line(line: str) -> str:
+    """A grounded line as harmless data: inside what was said, a tag is only words and names nobody."""
+    line = as_data(line)
+    quote = quote_in(line)
+    if not quote:
+        return line
+    plain = replace_tags(quote, lambda tag: f"{tag.kind} {tag.node_id}")
+    return line[::-1].replace(quote[::-1], plain[::-1], 1)[::-1]
 
 
 def description_grammar(tags: Sequence[Tag]) -> str:

@@ -20,6 +20,7 @@ _EQUIVALENCE = re.compile(
 )
 _ANY_TAG = re.compile(r"<[^<>\s]{1,40}>")
 _IDENTITY = re.compile(r"\bsame (?:person|one|voice|man|woman)\b|同一个?人", re.IGNORECASE)
+_FIRST_OR_SECOND_PERSON = re.compile(r"\bI\b|(?i:\b(?:my|mine|me|we|our|ours|us|you|your)\b)|我|咱|你|您")
 _NUMBER = re.compile(r"\d+")
 _KINDS: dict[str, Literal["episodic", "semantic"]] = {
     "event": "episodic", "episodic": "episodic", "fact": "semantic", "semantic": "semantic"
@@ -100,11 +101,15 @@ def _fault(
         return "unknown_tag"
     if _IDENTITY.search(line.text):
         return "identity"
+    if _FIRST_OR_SECOND_PERSON.search(line.text):
+        return "first_person"  # nobody can tell later who "my" was
     terms = content_terms(replace_tags(line.text, lambda tag: " "))
     if not terms or (line.mended and len(terms) < 3):
         return "empty"
     if any(_bare(line.text) in (_bare(other), _bare(quote_in(other) or "")) for other in clip_lines):
         return "repeats_clip"
+    if any(quote_in(other) is None and coverage(terms, other) == 1.0 for other in clip_lines):
+        return "repeats_clip"  # "a cup is visible" again
     if not grounded_only:
         return ""
     if any(number not in clip for number in _NUMBER.findall(replace_tags(line.text, lambda tag: " "))):
@@ -115,21 +120,14 @@ def _fault(
 
 
 def _names_wrong_person(line: DescribedLine, terms: Sequence[str], clip_lines: Sequence[str]) -> bool:
-    """Whether what one person alone said is told of another alone."""
-    if len(line.tags) != 1:
-        return False
+    """Whether what one person said is told of somebody who said nothing of the kind."""
     shares: dict[Tag, float] = {}
     for other in clip_lines:
         quote, tags = quote_in(other), find_tags(other)
         if quote is not None and tags:
             shares[tags[0]] = max(shares.get(tags[0], 0.0), coverage(terms, quote))
     best = max(shares.values(), default=0.0)
-    return best > 0.0 and shares.get(line.tags[0], 0.0) < best / 2 and not _addressed(line, clip_lines)
-
-
-def _addressed(line: DescribedLine, clip_lines: Sequence[str]) -> bool:
-    """Whether the one person named is also named inside what somebody said."""
-    return any(line.tags[0] in find_tags(quote_in(other) or "") for other in clip_lines)
+    return best > 0.0 and any(shares.get(tag, 0.0) < best / 2 for tag in line.tags)
 
 
 def _bare(text: str) -> str:

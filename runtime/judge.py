@@ -17,7 +17,24 @@ _UNKNOWN = re.compile(
     r"|不知道|不清楚|没有提到|没有记忆|无法回答|不确定",
     re.IGNORECASE,
 )
-_FIRST_PERSON = re.compile(r"\b(?:I|my|mine|me|we|our|us)\b|我|咱")
+_FIRST_PERSON = re.compile(r"\bI\b|(?i:\b(?:my|mine|me|we|our)\b)|我|咱")
+_ASKS_WHEN = re.compile(
+    r"^when\b|\bwhat (?:time|day|date)\b|什么时候|何时|几点|哪天|几号|星期几", re.IGNORECASE
+)
+_TELLS_WHEN = re.compile(
+    r"\d|\b(?:today|tomorrow|yesterday|tonight|noon|midnight|morning|afternoon|evening|night|o'clock|week|month|year"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|quarter)\b"
+    r"|[今明昨前后]天|[早晚]上|上午|下午|中午|点|月|号|周|星期|年",
+    re.IGNORECASE,
+)
+_ASKS_NUMBER = re.compile(r"\bhow (?:many|much|old|often)\b|多少|几[个位次岁]", re.IGNORECASE)
+_TELLS_NUMBER = re.compile(
+    r"\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty"
+    r"|sixty|seventy|eighty|ninety|hundred|thousand|once|twice|half|every|never|always)\b"
+    r"|[零一二两三四五六七八九十百千万半]",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"\d+(?::\d{2})?")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+")
 
@@ -36,6 +53,10 @@ def fault_of(
     """
     if not cited:
         return "it cites no memory"
+    if _ASKS_WHEN.search(question.text) and not _TELLS_WHEN.search(text):
+        return "it tells no time"
+    if _ASKS_NUMBER.search(question.text) and not _TELLS_NUMBER.search(text):
+        return "it tells no number"
     proof = "\n".join(lines)
     proof_squashed = squash(proof)
     for number in _NUMBER.findall(text):

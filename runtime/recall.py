@@ -76,7 +76,11 @@ class Recall:
         """Whether a memory is really about the question, not only the nearest of all."""
         if not question.terms:
             return bool(question.persons or question.time)
-        shared = coverage(question.terms, item.line)
+        return self.is_about(item, question.terms)
+
+    def is_about(self, item: Evidence, terms: Sequence[str]) -> bool:
+        """Whether a memory holds enough of the terms, or is like enough to the query that found it."""
+        shared = coverage(terms, item.line)
         if shared >= self.limits.word_floor:
             return True
         return (item.similarity or 0.0) + self.limits.word_bonus * shared >= self.limits.similarity_floor

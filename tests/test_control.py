@@ -96,8 +96,7 @@ def test_a_search_of_the_model_brings_new_evidence(store: MemoryStore) -> None:
     assert [item.action for item in answer.rounds] == ["search", "answer"]
     search = answer.rounds[0].search
     assert search is not None and search.query == "wifi password" and search.found
-    # the answer shares no word with the question, and word vectors see no likeness: not taken
-    assert answer.abstained and "not about the question" in answer.rounds[1].rejected
+    assert answer.method == "model" and answer.text == "The wifi password is sunflower seven."
 
 
 @pytest.mark.parametrize(
@@ -117,6 +116,33 @@ def test_an_invented_answer_is_not_taken_and_the_memory_is_quoted(
     assert answer.method == "extractive" and answer_text not in answer.text
     assert "I lent the drill to our neighbour Karl." in answer.text
     assert reason in answer.rounds[0].rejected and any(reason in note for note in answer.notes)
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "answer_text", "reason"),
+    [
+        ("When is Bob's dentist appointment?", "dentist", "Bob has a dentist appointment.", "tells no time"),
+        ("How many points did 小明 get?", "数学", "小明的数学考试。", "tells no number"),
+    ],
+)
+def test_an_answer_that_leaves_out_what_was_asked_is_not_taken(
+    store: MemoryStore, question: str, words: str, answer_text: str, reason: str
+) -> None:
+    answer = control(store, ScriptedLanguage(cite(words, answer_text))).answer(question)
+    assert reason in answer.rounds[0].rejected and answer_text not in answer.text
+
+
+def test_a_wrong_citation_is_put_right(store: MemoryStore) -> None:
+    language = ScriptedLanguage(cite("", "Bob lent the drill to Karl."))  # cites the worst memory shown
+    answer = control(store, language).answer("Who has the drill?")
+    assert answer.method == "model" and answer.rounds[0].cited != (answer.evidence[0].id,)
+    assert [item.line for item in answer.evidence] == ['Bob says: "I lent the drill to our neighbour Karl."']
+
+
+def test_an_answer_in_the_first_person_becomes_a_quotation(store: MemoryStore) -> None:
+    language = ScriptedLanguage(cite("dentist", "My dentist appointment is on Tuesday at four."))
+    answer = control(store, language).answer("When is Bob's dentist appointment?")
+    assert answer.text == 'Bob said "My dentist appointment is on Tuesday at four." (yesterday at 08:12).'
 
 
 def test_nothing_known_is_said_honestly(store: MemoryStore) -> None:
