@@ -9,12 +9,14 @@ LLAMA_CMAKE_ARGS ?= -DGGML_NATIVE=OFF -DLLAMA_OPENSSL=OFF
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check format setup models soak bench lock clean
+SCENE := $(HEARSIGHT_CACHE)/demo/scene.mp4
 
-demo: models
+.PHONY: demo test check format setup models scene soak bench lock clean
+
+demo: scene
 	$(BIN)/python -m offline_tools.demo
 
-test: models check
+test: scene check
 	$(BIN)/pytest -q
 
 check: setup
@@ -28,6 +30,12 @@ format: setup
 
 models: setup
 	$(BIN)/hearsight models fetch
+
+scene: models
+	@$(MAKE) --no-print-directory $(SCENE)
+
+$(SCENE): $(wildcard offline_tools/demo_*.py) offline_tools/media_writer.py
+	$(BIN)/python -m offline_tools.demo_scene --out $@
 
 soak: models
 	$(BIN)/pytest -q -m soak

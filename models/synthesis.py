@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnxruntime
 from numpy.typing import NDArray
 
 from models.errors import ModelError
@@ -19,6 +20,7 @@ from models.phonemes import Phonemizer, phonemizer
 from models.sessions import open_session
 
 MODEL_FILE = "en_US-joe-medium.onnx"
+_SEED = 1
 _PAUSE_S = 0.25  # after a sentence
 _LONGEST_CLAUSE = 240  # characters
 _CLAUSE_END = re.compile(r"(?<=[,;:.!?])\s+|\n+")
@@ -43,6 +45,7 @@ class SpeechSynthesizer:
     """A Piper voice of one speaker; the default one (joe) speaks American English only."""
 
     def __init__(self, directory: Path, *, phonemes: Phonemizer | None = None, threads: int = 1) -> None:
+        onnxruntime.set_seed(_SEED)  # taken by sessions opened from now on: the same text always sounds the same
         self._session = open_session(directory / MODEL_FILE, threads=threads)
         self._voice = _read_voice(directory / f"{MODEL_FILE}.json")
         self._phonemes = phonemes or phonemizer()

@@ -18,8 +18,8 @@ MEMORY = ROOT / "data" / "demo"
 def main() -> int:
     """Run the demo; 0 when every step went through."""
     scene = cache_directory() / "scene.mp4"
-    print("1. A short scene, composed from freely licensed pictures and a synthetic voice")
-    if demo_scene.main(["--out", str(scene)]) != 0:
+    print(f"1. The scene: three people in a room, {scene}")
+    if not scene.exists() and demo_scene.main(["--out", str(scene)]) != 0:
         return 1
     shutil.rmtree(MEMORY, ignore_errors=True)
     print("\n2. Hearsight sees, hears and writes down", flush=True)

@@ -73,6 +73,7 @@ class Daemon:
     async def run(self) -> Report:
         """Run until the source ends or the process is told to stop; what was captured until then is written."""
         with ExitStack() as stack:
+            stack.enter_context(_stop_on_signals(self._source))
             workers = {name: Worker(name) for name in ("capture", "see", "hear", "store", "language")}
             for worker in workers.values():
                 stack.callback(worker.close)
@@ -81,8 +82,7 @@ class Daemon:
             pipeline = await self._build(store, workers, stack)
             supervisor = Supervisor(pipeline.table(), self._parts.settings.supervisor, self._clock)
             started_s = self._clock.monotonic_s()
-            with _stop_on_signals(self._source):
-                await supervisor.run()
+            await supervisor.run()
             return pipeline.report(self._clock.monotonic_s() - started_s, supervisor.restarts)
 
     async def _build(self, store: MemoryStore, workers: dict[str, Worker], stack: ExitStack) -> Pipeline:

@@ -104,17 +104,8 @@ def word_error_rate(said: Sequence[str], heard: Sequence[str]) -> float:
 
 
 def _words(text: str) -> list[str]:
-    digits = dict(
-        zip(
-            "0123456789",
-            ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"],
-            strict=True,
-        )
-    )
-    plain = "".join(
-        digits.get(letter, letter) if letter.isalnum() or letter == "'" else " " for letter in text
-    )
-    return plain.casefold().split()
+    letters = (_DIGITS.get(letter, letter) if letter.isalnum() or letter == "'" else " " for letter in text)
+    return "".join(letters).casefold().split()
 
 
 def _distance(one: Sequence[str], other: Sequence[str]) -> int:
