@@ -45,7 +45,9 @@ class SpeechSynthesizer:
     """A Piper voice of one speaker; the default one (joe) speaks American English only."""
 
     def __init__(self, directory: Path, *, phonemes: Phonemizer | None = None, threads: int = 1) -> None:
-        onnxruntime.set_seed(_SEED)  # taken by sessions opened from now on: the same text always sounds the same
+        onnxruntime.set_seed(
+            _SEED
+        )  # taken by sessions opened from now on: the same text always sounds the same
         self._session = open_session(directory / MODEL_FILE, threads=threads)
         self._voice = _read_voice(directory / f"{MODEL_FILE}.json")
         self._phonemes = phonemes or phonemizer()

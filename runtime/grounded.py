@@ -15,7 +15,9 @@ from runtime.see import Keyframe
 from runtime.voice_identity import SpokenBy
 
 SAME_PRESENCE_S = 2.0  # somebody who looks away for less than this has not left
-GLIMPSE_S = 1.0  # an unrecognised face in view for less than this gets no line: mostly a turn of the head, or none
+GLIMPSE_S = (
+    1.0  # an unrecognised face in view for less than this gets no line: mostly a turn of the head, or none
+)
 
 Event = Literal["seen", "heard", "objects"]
 

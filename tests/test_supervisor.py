@@ -56,7 +56,7 @@ def test_a_spent_budget_ends_everything_and_names_the_service() -> None:
             cancelled.append(True)
             raise
 
-    with pytest.raises(ServiceFailed, match="service broken failed 3 times.*no such sensor"):
+    with pytest.raises(ServiceFailed, match=r"service broken failed 3 times.*no such sensor"):
         _run(Service("healthy", healthy), Service("broken", broken))
     assert cancelled == [True]
 
