@@ -147,12 +147,12 @@ def _as_line(line: str) -> str:
 
 
 def description_grammar(tags: Sequence[Tag]) -> str:
-    """GBNF: up to 2 events, up to 3 facts, then equivalences; people only by the tags that are in the clip."""
+    """GBNF: an event, up to 2 facts, then an equivalence; people only by the tags that are in the clip."""
     faces = [f'"{tag}"' for tag in tags if tag.kind == "face"]
     voices = [f'"{tag}"' for tag in tags if tag.kind == "voice"]
     named = " | ".join([*faces, *voices])
     rules = [
-        "root ::= event event? fact? fact? fact?" + (" same?" if faces and voices else ""),
+        "root ::= event fact? fact?" + (" same?" if faces and voices else ""),
         'event ::= "{\\"event\\": \\"" text "\\"}\\n"',
         'fact ::= "{\\"fact\\": \\"" text "\\"}\\n"',
         "text ::= piece+" if named else f"text ::= {_TEXT_CHARACTER}+",

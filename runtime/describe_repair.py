@@ -9,6 +9,7 @@ from typing import Literal
 from memory_store.tags import Tag, find_tags, replace_tags
 from runtime.grounding import content_terms, coverage, squash
 from runtime.quotes import quote_in
+from runtime.third_person import in_third_person
 
 MIN_GROUNDED = 0.6
 _LINE = re.compile(
@@ -55,7 +56,7 @@ def repair(text: str, clip_lines: Sequence[str], *, grounded_only: bool) -> Repa
     kept: list[DescribedLine] = []
     found = list(_LINE.finditer(text))
     for match in found:
-        line = _read_line(match)
+        line = _told_of_speaker(_read_line(match), clip_lines)
         reason = _fault(line, clip_lines, clip, present, grounded_only=grounded_only)
         if not reason and any(_bare(line.text) == _bare(other.text) for other in kept):
             reason = "repeated"
@@ -85,6 +86,14 @@ def _read_line(match: re.Match[str]) -> DescribedLine:
     return DescribedLine(_KINDS[match["kind"]], text, find_tags(text), mended=cut)
 
 
+def _told_of_speaker(line: DescribedLine, clip_lines: Sequence[str]) -> DescribedLine:
+    """The line in the third person, where it is in the first and one speaker alone can be meant."""
+    if not _FIRST_OR_SECOND_PERSON.search(line.text):
+        return line
+    text = in_third_person(line.text, clip_lines)
+    return line if text is None else DescribedLine(line.kind, text, find_tags(text), mended=True)
+
+
 def _to_last_whole_word(text: str) -> str:
     """A cut line without its last, perhaps unfinished, word or tag."""
     if " " in text and not re.search(r"[\u3400-\u9fff。，]$", text):
@@ -104,7 +113,7 @@ def _fault(
     if _FIRST_OR_SECOND_PERSON.search(line.text):
         return "first_person"  # nobody can tell later who "my" was
     terms = content_terms(replace_tags(line.text, lambda tag: " "))
-    if not terms or (line.mended and len(terms) < 3):
+    if not terms or (line.mended and len(terms) < 2):
         return "empty"
     if any(_bare(line.text) in (_bare(other), _bare(quote_in(other) or "")) for other in clip_lines):
         return "repeats_clip"

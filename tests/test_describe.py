@@ -86,9 +86,8 @@ def test_pictures_and_sound_go_only_to_a_model_that_takes_them() -> None:
         ('{"fact": "<face_1> put the car keys in the blue bowl."}', "unknown_tag"),
         ('{"fact": "<thief> put the car keys in the blue bowl."}', "unknown_tag"),
         ('{"fact": "<face_12> and <voice_13> are the same person."}', "identity"),
-        ('{"event": "<face_12> says: \\"I put the car keys in the blue bowl.\\""}', "first_person"),
-        ('{"event": "I put the car keys in the blue bowl."}', "first_person"),
-        ('{"fact": "My car keys are in the bowl."}', "first_person"),
+        ('{"fact": "We put the car keys in the blue bowl."}', "first_person"),
+        ('{"fact": "Your car keys are in the bowl."}', "first_person"),
         ('{"event": "<face_12> put the car keys in the blue bowl"}', ""),
         ('{"fact": "<face_12> owns a yellow submarine and sings loudly."}', "ungrounded"),
         ('{"fact": "The dentist appointment is on Tuesday at 9."}', "ungrounded"),
@@ -102,6 +101,29 @@ def test_what_the_clip_does_not_bear_out_is_dropped_and_counted(text: str, reaso
     repaired = repair(text, CLIP, grounded_only=True)
     assert (len(repaired.lines), repaired.dropped) == ((0, {reason: 1}) if reason else (1, {}))
     assert not repaired.broken
+
+
+@pytest.mark.parametrize(
+    ("line", "quoted", "told"),
+    [
+        (
+            "My keys are in the bowl.",
+            '<face_1> says: "My keys are in the bowl."',
+            "<face_1>'s keys are in the bowl.",
+        ),
+        ("<face_1> I don't eat meat.", '<face_1> says: "I don\'t eat meat."', "<face_1> does not eat meat."),
+        ("<face_1>是我的药放在柜子里。", "<face_1>说：“我的药放在柜子里。”", "<face_1>的药放在柜子里。"),
+        (
+            "I'm a pilot, call me.",
+            '<voice_1> says: "I\'m a pilot, call me."',
+            "<voice_1> is a pilot, call <voice_1>.",
+        ),
+    ],
+)
+def test_what_people_say_of_themselves_is_told_of_them(line: str, quoted: str, told: str) -> None:
+    other = '<voice_13> says: "Good evening."'
+    repaired = repair(f'{{"fact": "{line}"}}', [quoted, other], grounded_only=True)
+    assert [(each.text, each.mended) for each in repaired.lines] == [(told, True)]
 
 
 def test_a_line_written_twice_is_kept_once() -> None:
