@@ -77,18 +77,17 @@ class Capture:
         await self._sound.close()
 
     async def _first_unknown(self) -> int:
-        index = 0
-        duration_s = self._source.duration_s
-        while duration_s is not None and index * self._clip_s < duration_s:
+        """The first clip of a recording that is not remembered; their number where all are."""
+        count = self._source.clip_count(self._clip_s) or 0
+        for index in range(count):
             if not await self._known(self._source.span(index, self._clip_s).key):
-                break
-            index += 1
-        return index
+                return index
+        return count
 
     async def _read(self, index: int) -> None:
-        start_s = index * self._clip_s
-        if self._source.duration_s is not None and index and start_s >= self._source.duration_s:
+        if index == self._source.clip_count(self._clip_s):
             return
+        start_s = index * self._clip_s
         began_s = self._clock.monotonic_s()
         iterator = self._source.items(max(0.0, start_s - self._carry_s))
         clip: _OpenClip | None = None

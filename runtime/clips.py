@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,9 @@ from memory_store.records import Clip
 from runtime.clock import Clock, is_believable
 
 MediaItem = Frame | AudioBlock
+SHORTEST_TAIL_S = (
+    2.0  # what is left of a recording after its last whole clip and shorter belongs to that clip
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,10 @@ class Source(Protocol):
         """Length, where the source has an end."""
         ...
 
+    def clip_count(self, length_s: float) -> int | None:
+        """How many clips there will be, where the source has an end."""
+        ...
+
     def items(self, start_s: float) -> Iterator[MediaItem]: ...
     def span(self, index: int, length_s: float, media_end_s: float | None = None) -> ClipSpan: ...
     def stop(self) -> None:
@@ -97,14 +105,19 @@ class Recording:
                 return
             yield item
 
+    def clip_count(self, length_s: float) -> int | None:
+        return max(1, math.ceil((self._replay.info.duration_s - SHORTEST_TAIL_S) / length_s))
+
     def span(self, index: int, length_s: float, media_end_s: float | None = None) -> ClipSpan:
         start_s = index * length_s
+        if media_end_s is None:
+            media_end_s = math.inf if index + 1 == self.clip_count(length_s) else start_s + length_s
         return ClipSpan(
             index=index,
             key=clip_key(self._replay.info.sha256, self._start_utc_s, length_s, index),
             source_name=self.name,
             media_start_s=start_s,
-            media_end_s=start_s + length_s if media_end_s is None else media_end_s,
+            media_end_s=media_end_s,
             start_utc_s=self._start_utc_s + start_s,
             time_known=True,
         )
@@ -141,6 +154,9 @@ class Live:
         self._stopped = Event()
         self.name = "live"
         self.duration_s: float | None = None
+
+    def clip_count(self, length_s: float) -> int | None:
+        return None
 
     def items(self, start_s: float) -> Iterator[MediaItem]:
         self._started_monotonic_s = self._clock.monotonic_s() - start_s

@@ -188,6 +188,7 @@ def identifier(parts: Parts, store: MemoryStore) -> Identifier:
         sight_bonus=voice["sight_bonus"],
         new_exemplar=voice["new_exemplar"],
         min_enroll_s=settings.min_enroll_speech_s,
+        min_enroll_in_view_s=settings.min_enroll_speech_in_view_s,
     )
     return Identifier(
         store,

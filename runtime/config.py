@@ -81,7 +81,8 @@ class PerceiveSettings(Section):
 
 class IdentifySettings(Section):
     exemplars: int = Field(8, ge=1, le=64)
-    min_enroll_speech_s: float = Field(1.0, ge=0.5, le=10)
+    min_enroll_speech_s: float = Field(2.0, ge=0.5, le=10)
+    min_enroll_speech_in_view_s: float = Field(1.0, ge=0.5, le=10)
     min_votes: float = Field(1.0, ge=0.5, le=100)
     vote_margin: float = Field(2.0, ge=1, le=100)
 

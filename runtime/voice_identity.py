@@ -31,6 +31,7 @@ class VoiceRule:
     sight_bonus: float
     new_exemplar: float
     min_enroll_s: float
+    min_enroll_in_view_s: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +102,11 @@ class VoiceIdentifier:
         scores = known.scores(speech.vector[np.newaxis])
         match = self._match(scores, face_id, known, company)
         if match.verdict == "known" and match.node_id is not None:
-            self._learn(clip_id, match.node_id, speech, known)
+            self._learn(clip_id, match.node_id, speech, face_id, known)
             by: Attribution = "voice and sight" if self._agree(match.node_id, face_id, company) else "voice"
             return SpokenBy(speech, match.node_id, face_id, by, "known", match.similarity)
-        if match.verdict == "new" and self._teaches(speech):
-            voice_id = self._enroll(clip_id, span, speech, known)
+        if match.verdict == "new" and self._teaches(speech, face_id):
+            voice_id = self._enroll(clip_id, span, speech, face_id, known)
             by = "voice and sight" if face_id is not None else "voice"
             return SpokenBy(speech, voice_id, face_id, by, "new", match.similarity)
         return SpokenBy(speech, None, face_id, by_sight, "unsure", match.similarity)
@@ -132,10 +133,13 @@ class VoiceIdentifier:
         face, voice = self._store.person_of(face_id), self._store.person_of(voice_id)
         return face is not None and voice is not None and face.id == voice.id
 
-    def _teaches(self, speech: HeardSpeech) -> bool:
-        return speech.duration_s >= self._rule.min_enroll_s and not speech.overlapped
+    def _teaches(self, speech: HeardSpeech, face_id: int | None) -> bool:
+        least_s = self._rule.min_enroll_s if face_id is None else self._rule.min_enroll_in_view_s
+        return speech.duration_s >= least_s and not speech.overlapped
 
-    def _enroll(self, clip_id: int, span: ClipSpan, speech: HeardSpeech, known: Gallery) -> int:
+    def _enroll(
+        self, clip_id: int, span: ClipSpan, speech: HeardSpeech, face_id: int | None, known: Gallery
+    ) -> int:
         voice_id = self._store.add_node(
             "voice",
             "",
@@ -145,13 +149,15 @@ class VoiceIdentifier:
             provenance={"source": "identified", "model": self._model},
         )
         self._store.bind(self._store.create_person(tentative=True), voice_id)
-        self._learn(clip_id, voice_id, speech, known)
+        self._learn(clip_id, voice_id, speech, face_id, known)
         return voice_id
 
-    def _learn(self, clip_id: int, voice_id: int, speech: HeardSpeech, known: Gallery) -> None:
+    def _learn(
+        self, clip_id: int, voice_id: int, speech: HeardSpeech, face_id: int | None, known: Gallery
+    ) -> None:
         """Keep the utterance's vector where it adds something, up to the cap."""
         held = known.vectors(voice_id)
-        if speech.vector is None or len(held) >= self._exemplars or not self._teaches(speech):
+        if speech.vector is None or len(held) >= self._exemplars or not self._teaches(speech, face_id):
             return
         if held and float((np.stack(held) @ speech.vector).max()) > self._rule.new_exemplar:
             return

@@ -26,6 +26,9 @@ class Film:
         self.read_from: float | None = None
         self._stopped = False
 
+    def clip_count(self, length_s: float) -> int:
+        return int(-(-self.duration_s // length_s))
+
     def items(self, start_s: float) -> Iterator[MediaItem]:
         self.read_from = start_s
         for step in range(int(start_s * 2), int(self.duration_s * 2)):

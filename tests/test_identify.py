@@ -31,7 +31,9 @@ class Household:
     def __init__(self, store: MemoryStore) -> None:
         self.store = store
         face_rule = FaceRule(RULE, 15, 50, 32, 56, 30, 0.8)
-        voice_rule = VoiceRule(RULE, sight_bonus=0.1, new_exemplar=0.8, min_enroll_s=1.0)
+        voice_rule = VoiceRule(
+            RULE, sight_bonus=0.1, new_exemplar=0.8, min_enroll_s=2.0, min_enroll_in_view_s=1.0
+        )
         self.identifier = Identifier(
             store,
             FaceIdentifier(store, face_rule, exemplars=4, model="test"),
@@ -185,6 +187,11 @@ def test_short_or_overlapped_speech_teaches_no_voice(household: Household, speec
         "the line is still tied to who was in view"
     )
     assert household.store.exemplars("voice") == []
+
+
+def test_a_voice_alone_must_speak_longer_before_it_is_learned(household: Household) -> None:
+    assert household.clip([], [_says(ANNAS_VOICE, 0.0, 1.9)]).speech[0].voice_id is None
+    assert household.clip([], [_says(ANNAS_VOICE, 0.0, 2.1)]).speech[0].voice_id is not None
 
 
 def test_similar_voices_of_two_people_in_view_stay_two(household: Household) -> None:
