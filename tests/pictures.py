@@ -31,6 +31,17 @@ def fetched_model(entry_id: str) -> Path:
     return directory
 
 
+def demo_scene() -> Path:
+    """The demo scene; the test is skipped where it, or a model that perceiving needs, is absent."""
+    for model in ("yunet", "sface", "silero-vad", "campplus-zh-en", "whisper-base", "multilingual-e5-small"):
+        fetched_model(model)
+    cache = Path(os.environ.get("HEARSIGHT_CACHE", "~/.cache/hearsight")).expanduser()
+    scene = cache / "demo" / "scene.mp4"
+    if not scene.exists():
+        pytest.skip("the demo scene is not composed: run `make scene`")
+    return scene
+
+
 def drawn_face(side_px: int) -> Image:
     """A simple face in the middle of a grey-blue square picture of 1.6 times the side."""
     picture = np.full((int(side_px * 1.6), int(side_px * 1.6), 3), (200, 180, 160), np.uint8)

@@ -1,7 +1,6 @@
 """The main job on the demo scene, through the command line: see, hear, remember, answer; twice changes nothing."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -19,25 +18,14 @@ from offline_tools.bench.attribution import (
     word_error_rate,
 )
 from tests.command_line import ROOT, command, hearsight
-from tests.pictures import fetched_model
+from tests.pictures import demo_scene
 
 START_AT = "2026-05-02T09:00:00+00:00"
-NEEDED = ("yunet", "sface", "silero-vad", "campplus-zh-en", "whisper-base", "multilingual-e5-small")
-
-
-def _scene() -> Path:
-    for model in NEEDED:
-        fetched_model(model)
-    cache = Path(os.environ.get("HEARSIGHT_CACHE", "~/.cache/hearsight")).expanduser()
-    scene = cache / "demo" / "scene.mp4"
-    if not scene.exists():
-        pytest.skip("the demo scene is not composed: run `make scene`")
-    return scene
 
 
 def _run(memory: Path, *more: str) -> list[dict[str, Any]]:
     done = hearsight(
-        "run", "--replay", _scene(), "--speed", "max", "--start-at", START_AT, "--language", "none",
+        "run", "--replay", demo_scene(), "--speed", "max", "--start-at", START_AT, "--language", "none",
         "--data-dir", memory, "--json", *more,
     )  # fmt: skip
     assert done.status == 0, done.errors
@@ -59,7 +47,7 @@ def timeline(memory: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def script() -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(_scene().with_suffix(".json").read_text(encoding="utf-8"))
+    document: dict[str, Any] = json.loads(demo_scene().with_suffix(".json").read_text(encoding="utf-8"))
     return document
 
 
@@ -113,7 +101,7 @@ def test_without_a_start_time_it_is_still_the_same_recording(
     memory: Path, timeline: list[dict[str, Any]]
 ) -> None:
     done = hearsight(
-        "run", "--replay", _scene(), "--speed", "max", "--language", "none", "--data-dir", memory
+        "run", "--replay", demo_scene(), "--speed", "max", "--language", "none", "--data-dir", memory
     )
     assert done.status == 0, done.errors
     assert hearsight("timeline", "--data-dir", memory, "--json").json == timeline
@@ -150,7 +138,7 @@ def test_a_name_given_is_used_everywhere(memory: Path, tmp_path: Path) -> None:
 def test_after_kill_9_the_next_run_finishes_the_job(tmp_path: Path, timeline: list[dict[str, Any]]) -> None:
     memory = tmp_path / "memory"
     run = subprocess.Popen(
-        command("run", "--replay", _scene(), "--speed", "max", "--start-at", START_AT, "--language", "none",
+        command("run", "--replay", demo_scene(), "--speed", "max", "--start-at", START_AT, "--language", "none",
                 "--data-dir", memory, "--json"),
         cwd=ROOT, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -167,7 +155,7 @@ def test_after_kill_9_the_next_run_finishes_the_job(tmp_path: Path, timeline: li
 def test_sigterm_writes_what_was_captured(tmp_path: Path) -> None:
     memory = tmp_path / "memory"
     run = subprocess.Popen(
-        command("run", "--replay", _scene(), "--speed", "4", "--start-at", START_AT, "--language", "none",
+        command("run", "--replay", demo_scene(), "--speed", "4", "--start-at", START_AT, "--language", "none",
                 "--data-dir", memory, "--json"),
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
