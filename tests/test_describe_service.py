@@ -1,0 +1,172 @@
+"""The describe service: the database is its queue, a model's failure costs one clip's model lines and no more."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from drivers.sound_file import encode_flac
+from memory_store.records import VectorSpace
+from memory_store.store import MemoryStore
+from models.errors import ModelError
+from models.language import LanguageModel, Message
+from models.language_process import LanguageProcess
+from runtime.describe import Describer
+from runtime.describe_service import DescribedClip, DescribeService
+from runtime.media_files import MediaFiles, keyframe_name, sound_name
+from runtime.workers import Worker
+from tests.scripted_language import ScriptedLanguage
+from tests.tiny_omni import write_mmproj, write_text_model
+from tests.vectors import axis
+
+REPLY = '{"event": "<face_1> puts the keys in the bowl"}\n{"fact": "<face_1> has the keys"}\n'
+
+
+def _embed(texts: Sequence[str]) -> np.ndarray:
+    """The same text, the same vector; other texts are far away."""
+    return np.stack([axis(sum(map(ord, text)) % 100, 128) for text in texts])
+
+
+class Household:
+    """A memory with one person, and clips in which she says something."""
+
+    def __init__(self, directory: Path) -> None:
+        self.store = MemoryStore.open(directory, [VectorSpace("text", 128, "t")])
+        self.files = MediaFiles(directory)
+        self.described: list[DescribedClip] = []
+        with self.store.transaction():
+            first = self._add_clip(0)
+            face = self.store.add_node("face", "", clip_id=first, start_utc_s=0.0, end_utc_s=1.0)
+            assert face == 1
+            self.store.bind(self.store.create_person(), face)
+            self._add_line(first)
+
+    def _add_clip(self, number: int) -> int:
+        return self.store.add_clip(
+            source_key=f"k{number}", source_name="t", start_utc_s=30.0 * number, end_utc_s=30.0 * number + 30
+        )
+
+    def _add_line(self, clip_id: int) -> None:
+        self.store.add_node(
+            "episodic", '<face_1> says: "I put the keys in the bowl, the bowl has the keys"', clip_id=clip_id,
+            start_utc_s=1.0, end_utc_s=2.0, provenance={"source": "grounded", "event": "heard"},
+        )  # fmt: skip
+
+    def add_clip(self, number: int) -> None:
+        with self.store.transaction():
+            self._add_line(self._add_clip(number))
+
+    def describe(self, language: LanguageModel, *, senses: bool = False) -> DescribeService:
+        workers = [Worker("store"), Worker("language")]
+        service = DescribeService(
+            self.store, workers[0], Describer(language, sees=senses, hears=senses), workers[1], self.files, _embed,
+            same_fact=0.9, with_media=senses, on_described=self.described.append,
+        )  # fmt: skip
+        service.no_more_clips()
+        try:
+            asyncio.run(asyncio.wait_for(service.run(), 60))
+        finally:
+            for worker in workers:
+                worker.close()
+        return service
+
+    def texts(self, kind: str) -> list[str]:
+        nodes = self.store.nodes(kinds=[kind])  # type: ignore[list-item]
+        return [node.text for node in nodes if node.provenance["source"] == "model"]
+
+
+@pytest.fixture
+def household(tmp_path: Path) -> Iterator[Household]:
+    home = Household(tmp_path)
+    yield home
+    home.store.close()
+
+
+def _states(home: Household) -> list[str]:
+    return [clip.state for clip in home.store.clips()]
+
+
+def test_lines_are_added_with_their_source_and_the_clip_is_done(household: Household) -> None:
+    household.describe(ScriptedLanguage([REPLY], name="scripted"))
+    assert household.texts("episodic") == ["<face_1> puts the keys in the bowl"]
+    (fact,) = household.store.nodes(kinds=["semantic"])
+    assert fact.provenance["model"] == "scripted"
+    assert _states(household) == ["described"]
+    assert household.described[0].lines[0].startswith("person_1 puts")
+
+
+def test_a_described_clip_is_not_described_again(household: Household) -> None:
+    household.describe(ScriptedLanguage([REPLY]))
+    again = ScriptedLanguage([REPLY])
+    household.describe(again)
+    assert again.calls == [] and len(household.texts("episodic")) == 1
+
+
+def test_the_same_fact_of_another_clip_gains_weight(household: Household) -> None:
+    household.add_clip(1)
+    household.describe(ScriptedLanguage([REPLY, REPLY]))
+    (fact,) = household.store.nodes(kinds=["semantic"])
+    assert fact.weight == 2 and len(household.store.clips_of(fact.id)) == 2
+    assert sum(clip.reinforced for clip in household.described) == 1
+
+
+def test_a_failing_model_costs_one_clip_and_is_told(household: Household) -> None:
+    household.add_clip(1)
+    replies: list[str | ModelError] = [ModelError("the model's process died"), REPLY]
+    service = household.describe(ScriptedLanguage(replies))
+    assert _states(household) == ["description_failed", "described"]
+    assert "died" in household.described[0].failed
+    assert (service.counts["clips"], service.counts["failed"]) == (2, 1)
+
+
+def test_what_cannot_be_read_is_kept_and_flagged(household: Household) -> None:
+    household.describe(ScriptedLanguage(["I am sorry, I can't help with that."]))
+    assert _states(household) == ["description_failed"]
+    (node,) = [node for node in household.store.nodes(kinds=["episodic"]) if node.provenance.get("broken")]
+    assert "sorry" in node.provenance["raw"]
+
+
+def test_after_a_restart_waiting_clips_are_still_there(household: Household, tmp_path: Path) -> None:
+    household.store.close()
+    household.store = MemoryStore.open(tmp_path, [VectorSpace("text", 128, "t")])
+    household.describe(ScriptedLanguage([REPLY]))
+    assert _states(household) == ["described"]
+
+
+def test_a_model_with_senses_is_given_the_pictures_and_the_sound(household: Household) -> None:
+    _add_media(household)
+    language = ScriptedLanguage([REPLY])
+    household.describe(language, senses=True)
+    asked: Message = language.calls[0].messages[-1]
+    assert len(asked.images) == 1 and asked.images[0].startswith(b"\xff\xd8")
+    assert len(asked.audio) == 1 and asked.audio[0].shape == (16000,)
+
+
+def test_a_tiny_omni_model_describes_a_clip_in_its_own_process(household: Household, tmp_path: Path) -> None:
+    """Random weights write nonsense; what is proved is that pictures and sound go all the way through."""
+    _add_media(household)
+    model = write_text_model(tmp_path / "tiny.gguf")
+    language = LanguageProcess(model, mmproj_path=write_mmproj(tmp_path / "mmproj.gguf"), context_tokens=4096)
+    try:
+        service = household.describe(language, senses=True)
+    finally:
+        language.close()
+    assert household.described[0].failed in ("", "the model's answer could not be read"), household.described
+    assert service.counts["asked"] == 1
+    assert service.counts["prompt_tokens"] > 750, "one second of sound alone takes 750 tokens"
+
+
+def _add_media(home: Household) -> None:
+    picture = np.random.default_rng(0).integers(0, 255, (112, 112, 3), dtype=np.uint8)
+    jpeg = bytes(cv2.imencode(".jpg", picture)[1])
+    write: Callable[[str, bytes], object] = home.files.write
+    write(sound_name(1), encode_flac(np.zeros(16000, dtype=np.float32), 16000))
+    file = home.files.write(keyframe_name(1, 0), jpeg)
+    with home.store.transaction():
+        home.store.add_node(
+            "image", "", clip_id=1, start_utc_s=1.0, end_utc_s=1.0,
+            provenance={"source": "keyframe", "file": file.as_provenance()},
+        )  # fmt: skip
