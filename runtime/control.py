@@ -12,7 +12,7 @@ from runtime.answer import Action, Answer, Evidence, Method, Round, Search
 from runtime.control_turn import RoundPrompt, Turn, build_prompt, evidence_line, read_turn, turn_grammar
 from runtime.evidence_pool import EvidencePool
 from runtime.grounding import content_terms, coverage, found_terms
-from runtime.judge import fault_of, in_third_person, says_unknown
+from runtime.judge import as_told, fault_of, says_unknown
 from runtime.prompts import Prompt, load_prompt
 from runtime.question import Question, read_question
 from runtime.recall import Recall
@@ -214,7 +214,7 @@ class Control:
             return None, fault
         lines = "\n".join(evidence_line(item, speech) for item in cited)
         asked = coverage(question.terms, lines) if question.terms else 1.0
-        text = in_third_person(turn.content, cited, speech)
+        text = as_told(turn.content, cited, question, self._labels(), speech)
         return _Said(text, cited, "model", 0.5 + 0.4 * asked), ""
 
     def _proof(
@@ -224,7 +224,7 @@ class Control:
 
         Small models answer rightly and cite the neighbouring number, so the citation is checked and not believed.
         """
-        labels = [person.label for person in self._store.people()]
+        labels = self._labels()
         cited = _cited(turn, shown)
         first_fault = ""
         for proof in (cited, *((item,) for item in reversed(shown.shown))):
@@ -258,9 +258,11 @@ class Control:
         text = speech.phrase(key, lines=speech.phrase("line_join").join(lines))
         return _Said(text, tuple(chosen), "extractive", 0.0 if abstained else 0.4, abstained)
 
+    def _labels(self) -> list[str]:
+        return [person.label for person in self._store.people()]
+
     def _persons_in(self, text: str) -> tuple[str, ...]:
-        labels = dict.fromkeys(person.label for person in self._store.people())
-        return tuple(label for label in labels if label in text)
+        return tuple(label for label in dict.fromkeys(self._labels()) if label in text)
 
 
 def _unknown(question: Question, speech: Speech, pool: EvidencePool) -> str:

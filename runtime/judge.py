@@ -28,6 +28,7 @@ _TELLS_WHEN = re.compile(
     r"|[今明昨前后]天|[早晚]上|上午|下午|中午|点|月|号|周|星期|年",
     re.IGNORECASE,
 )
+_ASKS_WHO = re.compile(r"^who\b|谁", re.IGNORECASE)
 _ASKS_NUMBER = re.compile(r"\bhow (?:many|much|old|often)\b|多少|几[个位次岁]", re.IGNORECASE)
 _TELLS_NUMBER = re.compile(
     r"\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty"
@@ -77,9 +78,12 @@ def fault_of(
     return ""
 
 
-def in_third_person(text: str, proof: Sequence[Evidence], speech: Speech) -> str:
-    """The answer, or, where it speaks as the person quoted ("my keys"), that person's words as a quotation."""
-    if not _FIRST_PERSON.search(text):
+def as_told(
+    text: str, proof: Sequence[Evidence], question: Question, labels: Sequence[str], speech: Speech
+) -> str:
+    """The answer, or the words of the person quoted: where it speaks as they do ("my keys"), or tells no "who"."""
+    names_nobody = _ASKS_WHO.search(question.text) and not any(label in text for label in labels)
+    if not _FIRST_PERSON.search(text) and not names_nobody:
         return text
     parts = []
     for item in proof:

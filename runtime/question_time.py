@@ -113,17 +113,28 @@ _WEEK = re.compile(
     r"\b(?:(?P<this>this)|last) week\b|(?:(?P<zhthis>这|本)|上)个?(?:周|星期|礼拜)(?![一二三四五六日天末])",
     re.IGNORECASE,
 )
+_FUTURE = re.compile(
+    r"\b(?:tomorrow|next (?:week|month|year|time))\b|明天|明早|明晚|后天|下个?(?:周|星期|礼拜|月)|明年",
+    re.IGNORECASE,
+)
 _QUOTED = re.compile("\"[^\"]*\"|“[^”]*”|「[^」]*」|(?<!\\w)'[^']+'(?!\\w)|‘[^’]*’")
 
 
 def find_time(text: str, now_utc_s: float, zone: ZoneInfo) -> tuple[TimeRange | None, str]:
-    """The range the text names, if any, and the text without the words that named it; quotes are left alone."""
+    """The range the text names, if any, and the text without the words that named it; quotes are left alone.
+
+    What is asked about the future was said at some other time: it gives no range.
+    """
     masked = _QUOTED.sub(lambda match: "\0" * len(match.group()), text)
     now = datetime.fromtimestamp(now_utc_s, zone)
+    if _FUTURE.search(masked):
+        return None, text
     for find in (_ago, _span, _just_now, _day_and_clock, _week):
         found = find(masked, now)
         if found is not None:
             start, end, spans = found
+            if start >= now_utc_s:
+                return None, text
             phrase = " ".join(text[a:b].strip() for a, b in sorted(spans))
             return TimeRange(start, end, phrase), _without(text, spans)
     return None, text

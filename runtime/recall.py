@@ -59,7 +59,9 @@ class Recall:
         for person_id in person_ids or [None]:
             hits += self._hits(query, vector, question, person_id)
         evidence = [self._evidence(hit) for hit in _best(hits, self.limits.hits)]
-        widened = bool(person_ids) and not any(self.is_strong(item, question) for item in evidence)
+        widened = bool(question.persons and question.terms) and not any(
+            self.is_strong(item, question) for item in evidence
+        )
         if widened:
             known = {item.id for item in evidence}
             more = _best(self._hits(query, vector, question, None), self.limits.hits)

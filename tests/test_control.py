@@ -145,6 +145,14 @@ def test_an_answer_in_the_first_person_becomes_a_quotation(store: MemoryStore) -
     assert answer.text == 'Bob said "My dentist appointment is on Tuesday at four." (yesterday at 08:12).'
 
 
+def test_an_answer_that_tells_no_who_becomes_a_quotation(store: MemoryStore) -> None:
+    language = ScriptedLanguage(
+        cite("leaking", "The plumber must be called, the washing machine is leaking.")
+    )
+    answer = control(store, language).answer("Who noticed the washing machine leaking?")
+    assert answer.text.startswith('Bob said "The washing machine is leaking again')
+
+
 def test_nothing_known_is_said_honestly(store: MemoryStore) -> None:
     language = ScriptedLanguage(lambda messages: "Reasoning: nothing.\n[Answer] I don't know.")
     answer = control(store, language, max_rounds=1).answer("How much did the sofa cost?")
