@@ -149,6 +149,25 @@ class TimelineRow:
     evidence: tuple[int, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Event:
+    """A clip read as a multimodal event, a view over its rows (DESIGN section 3, MEV).
+
+    entities: ids of the persons met in it; relations: the edges of its nodes; stats: "person_count",
+    "faces_seen", "utterances", "speech_s", "seen_s" and "lines"; vectors: by space, (n, dimension), those of its
+    nodes and exemplars; media: file references as they stand in the provenance of its nodes.
+    """
+
+    clip: Clip
+    modalities: tuple[str, ...]
+    entities: tuple[int, ...]
+    nodes: tuple[Node, ...]
+    relations: tuple[Edge, ...]
+    stats: Mapping[str, float]
+    vectors: Mapping[str, Vector]
+    media: tuple[Mapping[str, Any], ...]
+
+
 @dataclass(frozen=True)
 class Trace:
     """How one question was answered: every round, search and score, as the asker recorded it."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from memory_store.clips import Clips
 from memory_store.database import Database
+from memory_store.events import Events
 from memory_store.filters import NodeFilter
 from memory_store.graph import Graph
 from memory_store.identity import Identity
@@ -22,6 +23,7 @@ from memory_store.records import (
     ClipState,
     Consent,
     Edge,
+    Event,
     Exemplar,
     Hit,
     Node,
@@ -65,6 +67,7 @@ class MemoryStore:
         self._traces = Traces(database, clock)
         self._search = Search(database, self._identity)
         self._timeline = Timeline(database, self._search, self._identity)
+        self._events = Events(database, self._clips, self._graph, self._search, self._identity, self._vectors)
 
     @classmethod
     def open(
@@ -166,6 +169,10 @@ class MemoryStore:
         return self._clips.select(
             after_utc_s=after_utc_s, before_utc_s=before_utc_s, state=state, limit=limit
         )
+
+    def event(self, clip_id: int) -> Event:
+        """A clip read as a multimodal event."""
+        return self._events.event(clip_id)
 
     def set_clip_state(self, clip_id: int, state: ClipState) -> None:
         """Record how far a clip was described."""

@@ -66,6 +66,15 @@ class Vectors:
         if self._database.write(sql, (exemplar_id,)).rowcount == 0:
             raise UnknownId(f"no exemplar {exemplar_id} in this memory")
 
+    def of_clip(self, clip_id: int) -> dict[str, Vector]:
+        """What a clip brought in, by space: (n, dimension), of each space's current model, oldest first."""
+        sql = "SELECT vector FROM vectors WHERE clip_id = ? AND space = ? AND model = ? ORDER BY id"
+        found = {
+            space.name: decoded(self._database.rows(sql, (clip_id, space.name, space.model)), space.dimension)
+            for space in self.spaces.values()
+        }
+        return {name: rows for name, rows in found.items() if len(rows)}
+
     def exemplars(self, space_name: str) -> list[Exemplar]:
         """All exemplars of the space's current model, oldest first."""
         space = self.space(space_name)

@@ -62,6 +62,7 @@ class SpeakerTurns:
                 f"step of speaker windows is {step_s} s; give more than 0 and less than {_WINDOW_S}"
             )
         self._session = open_session(directory / MODEL_FILE, threads=threads)
+        self.provider = self._session.provider
         self._step = max(1, round(step_s / _FRAME_S))
         self._threshold = threshold
         self._min_turn = max(1, round(min_turn_s / _FRAME_S))

@@ -104,6 +104,7 @@ class SpeechRecognizer:
         threads: int = 1,
     ) -> None:
         self._model, words = _load(directory, compute_type, threads)
+        self.provider = f"ctranslate2 {self._model.device} {self._model.compute_type}"
         self._limits = limits or TextLimits()
         multilingual: bool = self._model.is_multilingual
         self._languages = tuple(languages) if multilingual else ("en",)

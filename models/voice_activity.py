@@ -52,6 +52,7 @@ class VoiceActivity:
                 "both lie between 0 and 1, the release not above the threshold"
             )
         self._session = open_session(directory / MODEL_FILE, threads=threads)
+        self.provider = self._session.provider
         self._threshold = threshold
         self._release = release
         self._min_speech_s = min_speech_s

@@ -39,6 +39,7 @@ class VoiceEmbedder:
 
     def __init__(self, directory: Path, *, min_duration_s: float = 0.5, threads: int = 1) -> None:
         self._session = open_session(directory / MODEL_FILE, threads=threads)
+        self.provider = self._session.provider
         self._min_duration_s = min_duration_s
 
     def embed(self, samples: NDArray[Any]) -> NDArray[np.float32]:

@@ -117,7 +117,10 @@ def text_embedder(parts: Parts) -> TextEmbedder:
     """The text embedding model."""
     entry = parts.text_entry
     return TextEmbedder(
-        parts.directory(entry), query_prefix=entry.prefixes["query"], passage_prefix=entry.prefixes["passage"]
+        parts.directory(entry),
+        query_prefix=entry.prefixes["query"],
+        passage_prefix=entry.prefixes["passage"],
+        accelerator=parts.settings.models.accelerator,
     )
 
 
@@ -143,8 +146,9 @@ def watcher(parts: Parts) -> Watcher:
             parts.directory(parts.entry("face_detection")),
             input_side_px=settings.perceive.face_detector_side_px,
             score_threshold=settings.perceive.face_score,
+            accelerator=settings.models.accelerator,
         ),
-        FaceEmbedder(parts.directory(faces)),
+        FaceEmbedder(parts.directory(faces), accelerator=settings.models.accelerator),
         ObjectDetector(
             parts.directory(parts.entry("objects")), score_threshold=settings.perceive.object_score
         ),

@@ -45,6 +45,7 @@ class ModelSettings(Section):
     dir: DirectoryPath = Path("~/.cache/hearsight/models").expanduser()
     text_embedding: str = "multilingual-e5-small"
     speech_recognition: str = "whisper-base"
+    accelerator: Literal["cpu", "cuda", "tensorrt"] = "cpu"
     language: str = "qwen2.5-coder-0.5b"
     language_threads: int = Field(2, ge=1, le=64)
     context_tokens: int = Field(4096, ge=1024, le=131072)

@@ -50,6 +50,7 @@ class Report:
     stage_s: dict[str, float]
     dropped: dict[str, int]
     restarts: dict[str, int]
+    providers: dict[str, str]
     description: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -132,7 +133,8 @@ class Daemon:
         )
         see = SeeService(frames, seen, watcher, workers["see"])
         hear = HearService(sound, heard, listener, workers["hear"])
-        return Pipeline(capture, see, hear, memorize, describe, (frames, sound))
+        providers = {**watcher.providers, **listener.providers, "text_embedding": embedder.provider}
+        return Pipeline(capture, see, hear, memorize, describe, (frames, sound), providers)
 
     def _describe(
         self, store: MemoryStore, workers: dict[str, Worker], embedder: TextEmbedder, stack: ExitStack
@@ -176,6 +178,7 @@ class Pipeline:
     memorize: MemorizeService
     describe: DescribeService | None
     media_channels: tuple[Channel[FrameItem], Channel[SoundItem]]
+    providers: dict[str, str]
 
     def table(self) -> list[Service]:
         """What runs."""
@@ -207,6 +210,7 @@ class Pipeline:
             stage_s=stages,
             dropped={channel.name: channel.dropped for channel in self.media_channels},
             restarts=restarts,
+            providers=self.providers,
             description=dict(self.describe.counts) if self.describe is not None else {},
         )
 

@@ -76,6 +76,16 @@ class Listener:
         self._gap_s = 0.0
         self._times = StageTimes()
 
+    @property
+    def providers(self) -> dict[str, str]:
+        """Which execution provider each stage really runs on."""
+        return {
+            "voice_activity": self._activity.provider,
+            "speaker_turns": self._turns.provider,
+            "voice_embedding": self._embedder.provider,
+            "speech_recognition": self._recognizer.provider,
+        }
+
     def add(self, block: AudioBlock) -> None:
         """Append the next block; lost sound before it becomes silence and is counted."""
         if not self._blocks:

@@ -109,6 +109,15 @@ class Watcher:
         self._last_shape: NDArray[np.float32] | None = None
         self._reset()
 
+    @property
+    def providers(self) -> dict[str, str]:
+        """Which execution provider each stage really runs on."""
+        return {
+            "face_detection": self._detector.provider,
+            "face_embedding": self._embedder.provider,
+            "objects": self._objects.provider,
+        }
+
     def _reset(self) -> None:
         self._open: list[_OpenTrack] = []
         self._done: list[FaceTrack] = []

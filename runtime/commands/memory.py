@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import get_args
 
-from memory_store.records import Node, NodeKind
+from memory_store.records import Event, Node, NodeKind
 from memory_store.store import MemoryStore
 from runtime.clock import iso_utc
 from runtime.commands import session
@@ -21,6 +22,9 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
     )
     listing.add_argument("--limit", type=int, metavar="N", help="only the latest N")
     listing.set_defaults(command=list_memories)
+    clip = verbs.add_parser("clip", parents=[shared], help="one clip as an event: who, what, pictures")
+    clip.add_argument("number", type=int)
+    clip.set_defaults(command=show_clip)
     status = verbs.add_parser("status", parents=[shared], help="how much is remembered")
     status.set_defaults(command=show_status)
 
@@ -56,6 +60,45 @@ def _as_json(store: MemoryStore, node: Node) -> dict[str, object]:
         "last_seen": iso_utc(node.last_seen_utc_s),
         "tier": node.tier,
         "provenance": dict(node.provenance),
+    }
+
+
+def show_clip(options: argparse.Namespace) -> int:
+    """Print one clip as an event."""
+    with session.opened(options) as (_, store):
+        event = store.event(options.number)
+        value = _event_json(store, event)
+    if options.json:
+        session.print_json(value)
+        return 0
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+    return 0
+
+
+def _event_json(store: MemoryStore, event: Event) -> dict[str, object]:
+    clip = event.clip
+    return {
+        "clip": clip.id,
+        "source": clip.source_name,
+        "start": iso_utc(clip.start_utc_s),
+        "end": iso_utc(clip.end_utc_s),
+        "time_known": clip.time_known,
+        "place": clip.place,
+        "state": clip.state,
+        "modalities": list(event.modalities),
+        "dropped_frames": clip.dropped_frames,
+        "audio_gap_s": round(clip.audio_gap_s, 3),
+        "entities": [
+            {"id": f"person_{person}", "name": store.person(person).name} for person in event.entities
+        ],
+        "stats": {name: round(value, 3) for name, value in event.stats.items()},
+        "lines": [_as_json(store, node) for node in event.nodes if node.text],
+        "relations": [
+            {"source": edge.source, "target": edge.target, "relation": edge.relation, "detail": edge.detail}
+            for edge in event.relations
+        ],
+        "vectors": {space: list(rows.shape) for space, rows in event.vectors.items()},
+        "media": [dict(file) for file in event.media],
     }
 
 
