@@ -185,6 +185,7 @@ def identifier(parts: Parts, store: MemoryStore) -> Identifier:
         width_recognise_px=face["width_recognise_px"],
         width_enroll_px=face["width_enroll_px"],
         roll_max_deg=face["roll_max_deg"],
+        yaw_max=face["yaw_max"],
         new_exemplar=face["new_exemplar"],
     )
     voice_rule = VoiceRule(
@@ -209,7 +210,7 @@ def _match_rule(entry: Entry) -> MatchRule:
 def control(parts: Parts, store: MemoryStore, language: LanguageModel | None) -> Control:
     """The answerer over a store."""
     embedder = text_embedder(parts)
-    floor = parts.text_entry.thresholds["similar"]
+    floor = parts.text_entry.thresholds["about"]
     recall = Recall(store, embedder.embed_query, limits=RecallLimits(similarity_floor=floor))
     return Control(
         recall,

@@ -27,6 +27,7 @@ class FaceRule:
     width_recognise_px: float
     width_enroll_px: float
     roll_max_deg: float
+    yaw_max: float
     new_exemplar: float
 
     def recognisable(self, quality: FaceQuality) -> bool:
@@ -39,17 +40,19 @@ class FaceRule:
             quality.sharpness >= self.sharpness_enroll
             and quality.width_px >= self.width_enroll_px
             and abs(quality.roll_deg) <= self.roll_max_deg
+            and abs(quality.yaw) <= self.yaw_max
         )
 
 
 @dataclass(frozen=True, eq=False)
 class SeenFace:
-    """One track and whose it is; `face_id` is None when nobody could be told."""
+    """One track and whose it is; `face_id` is None when nobody could be told, `candidate_id` whom it is most like."""
 
     track: FaceTrack
     face_id: int | None
     verdict: Verdict
     similarity: float
+    candidate_id: int | None = None
 
 
 class FaceIdentifier:
@@ -95,7 +98,7 @@ class FaceIdentifier:
         good = [view for view in views if self._rule.enrollable(view.quality)]
         if match.verdict == "new" and good:
             return SeenFace(track, self._enroll(clip_id, span, track, good, known), "new", match.similarity)
-        return SeenFace(track, None, "unsure", match.similarity)
+        return SeenFace(track, None, "unsure", match.similarity, match.node_id)
 
     def _enroll(
         self, clip_id: int, span: ClipSpan, track: FaceTrack, views: list[FaceView], known: Gallery

@@ -19,6 +19,8 @@ GLIMPSE_S = (
     1.0  # an unrecognised face in view for less than this gets no line: mostly a turn of the head, or none
 )
 
+_NO_TAGS = str.maketrans("<>", "  ")  # what is heard must never read as a tag
+
 Event = Literal["seen", "heard", "objects"]
 
 
@@ -76,7 +78,7 @@ def _stay(faces: list[SeenFace]) -> GroundedLine:
 
 def _heard(one: SpokenBy) -> GroundedLine:
     speaker = _speaker_tag(one)
-    said = " ".join(one.speech.text.split())
+    said = " ".join(one.speech.text.translate(_NO_TAGS).split())
     chinese = one.speech.language == "zh"
     if said:
         text = f"{speaker or '有人'}说：“{said}”" if chinese else f'{speaker or "Somebody"} says: "{said}"'

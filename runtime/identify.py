@@ -5,7 +5,7 @@ Runs inside the transaction of the clip it belongs to. What residents read is le
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory_store.store import MemoryStore
 from runtime.clips import ClipSpan
@@ -13,7 +13,7 @@ from runtime.config import IdentifySettings
 from runtime.face_identity import FaceIdentifier, SeenFace
 from runtime.hear import Hearing
 from runtime.see import Sight
-from runtime.voice_identity import SpokenBy, VoiceIdentifier
+from runtime.voice_identity import SpokenBy, VoiceIdentifier, track_alone
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Identifier:
         """Decide, enrol, vote and bind, inside the caller's transaction."""
         faces = self._faces.identify(clip_id, span, sight.tracks)
         speech = self._voices.identify(clip_id, span, hearing.speech, faces)
+        faces = tuple(self._settled(face, faces, speech) for face in faces)
         pairs = {
             (one.face_id, one.voice_id)
             for one in speech
@@ -49,6 +50,22 @@ class Identifier:
         for voice_id in sorted({voice_id for _, voice_id in pairs}):
             self._bind(voice_id)
         return Identified(faces, speech)
+
+    def _settled(self, face: SeenFace, faces: tuple[SeenFace, ...], speech: tuple[SpokenBy, ...]) -> SeenFace:
+        """An unsure face that is most like somebody whose voice is heard while no other face is in view is theirs.
+
+        Two weak signs that agree are enough to say who it is; the face is still not learned from.
+        """
+        if face.verdict != "unsure" or face.candidate_id is None:
+            return face
+        candidate = self._store.person_of(face.candidate_id)
+        for one in speech:
+            if one.verdict != "known" or one.voice_id is None or track_alone(one.speech, faces) is not face:
+                continue
+            speaker = self._store.person_of(one.voice_id)
+            if candidate is not None and speaker is not None and speaker.id == candidate.id:
+                return replace(face, face_id=face.candidate_id, verdict="known")
+        return face
 
     def _bind(self, voice_id: int) -> None:
         """Give a voice to the face it was met with most often, when that face leads by the margin.

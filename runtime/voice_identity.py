@@ -51,17 +51,22 @@ class SpokenBy:
         return self.voice_id if self.voice_id is not None else self.face_id
 
 
-def face_alone(speech: HeardSpeech, faces: tuple[SeenFace, ...]) -> int | None:
-    """The one face in view while somebody spoke; None when there were several, or none that is known."""
-    shares: dict[object, float] = {}
-    for face in faces:
-        owner: object = face.face_id if face.face_id is not None else face.track
+def track_alone(speech: HeardSpeech, faces: tuple[SeenFace, ...]) -> SeenFace | None:
+    """The one face in view while somebody spoke, known or not; None when there were several or none.
+
+    Of several tracks of the same known face the first is returned.
+    """
+    shares: dict[int, float] = {}
+    first: dict[int, SeenFace] = {}
+    for number, face in enumerate(faces):
+        owner = face.face_id if face.face_id is not None else -1 - number
         seen_s = face.track.overlaps(speech.start_s, speech.end_s)
         shares[owner] = shares.get(owner, 0.0) + seen_s / max(speech.duration_s, 1e-6)
+        first.setdefault(owner, face)
     passing = [owner for owner, share in shares.items() if share > PASSING]
     if len(passing) != 1 or shares[passing[0]] < IN_VIEW:
         return None
-    return passing[0] if isinstance(passing[0], int) else None
+    return first[passing[0]]
 
 
 class VoiceIdentifier:
@@ -81,7 +86,9 @@ class VoiceIdentifier:
         company: dict[int, int] = {}  # voices of this clip that were heard with one face alone
         spoken = []
         for one in speech:
-            decided = self._decide(clip_id, span, one, face_alone(one, faces), known, company)
+            alone = track_alone(one, faces)
+            face_id = alone.face_id if alone is not None else None
+            decided = self._decide(clip_id, span, one, face_id, known, company)
             if decided.voice_id is not None and decided.face_id is not None:
                 company.setdefault(decided.voice_id, decided.face_id)
             spoken.append(decided)

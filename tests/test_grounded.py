@@ -63,6 +63,8 @@ def test_speech_is_quoted_in_its_own_language() -> None:
 def test_what_is_heard_cannot_break_its_line() -> None:
     (text,) = _texts(speech=(_spoken("one\ntwo   three"),))
     assert text == '<voice_9> says: "one two three"'
+    (text,) = _texts(speech=(_spoken("I saw <face_4> there"),))
+    assert text == '<voice_9> says: "I saw face_4 there"', "a tag in speech names nobody"
 
 
 def test_things_in_view_are_one_line_with_the_most_seen_at_once() -> None:

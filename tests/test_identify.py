@@ -21,6 +21,7 @@ from tests.vectors import axis, near
 
 RULE = MatchRule(match=0.5, unsure=0.4, margin=0.05)
 SHARP = FaceQuality(sharpness=200.0, width_px=120.0, roll_deg=0.0, yaw=0.0)
+PROFILE = FaceQuality(sharpness=200.0, width_px=120.0, roll_deg=0.0, yaw=-0.9)
 BLURRED = FaceQuality(sharpness=20.0, width_px=120.0, roll_deg=0.0, yaw=0.0)
 CROP = np.zeros((112, 112, 3), dtype=np.uint8)
 
@@ -30,7 +31,7 @@ class Household:
 
     def __init__(self, store: MemoryStore) -> None:
         self.store = store
-        face_rule = FaceRule(RULE, 15, 50, 32, 56, 30, 0.8)
+        face_rule = FaceRule(RULE, 15, 50, 32, 56, 30, 0.7, 0.8)
         voice_rule = VoiceRule(
             RULE, sight_bonus=0.1, new_exemplar=0.8, min_enroll_s=2.0, min_enroll_in_view_s=1.0
         )
@@ -109,8 +110,10 @@ def test_two_faces_at_the_same_time_are_two_people(household: Household) -> None
     assert seen[0].face_id != seen[1].face_id
 
 
-@pytest.mark.parametrize("track", [_track(ANNA, quality=BLURRED), _track(ANNA, 0.0, 0.2)])
-def test_a_blurred_or_momentary_face_enrolls_nobody(household: Household, track: FaceTrack) -> None:
+@pytest.mark.parametrize(
+    "track", [_track(ANNA, quality=BLURRED), _track(ANNA, quality=PROFILE), _track(ANNA, 0.0, 0.2)]
+)
+def test_a_blurred_turned_or_momentary_face_enrolls_nobody(household: Household, track: FaceTrack) -> None:
     assert household.clip([track]).faces[0].face_id is None
     assert household.store.people() == []
 
@@ -155,6 +158,21 @@ def test_a_known_voice_is_heard_off_screen(household: Household) -> None:
     first = household.clip([_track(ANNA)], [_says(ANNAS_VOICE)]).speech[0]
     later = household.clip([], [_says(near(ANNAS_VOICE, 0.6, 7))]).speech[0]
     assert (later.voice_id, later.by) == (first.voice_id, "voice")
+
+
+def test_an_unsure_face_with_the_right_voice_is_settled_but_not_learned(household: Household) -> None:
+    first = household.clip([_track(ANNA)], [_says(ANNAS_VOICE)]).faces[0]
+    household.clip([_track(LEO)], [_says(LEOS_VOICE)])
+    doubtful = _track(near(ANNA, 0.45, 5))
+    assert household.clip([doubtful], [_says(ANNAS_VOICE)]).faces[0].face_id == first.face_id
+    assert household.clip([doubtful], [_says(LEOS_VOICE)]).faces[0].face_id is None, (
+        "the voice says otherwise"
+    )
+    assert household.clip([doubtful, _track(LEO)], [_says(ANNAS_VOICE)]).faces[0].face_id is None, (
+        "two in view"
+    )
+    assert household.clip([doubtful]).faces[0].face_id is None
+    assert len(household.store.exemplars("face")) == 2
 
 
 def test_a_binding_follows_the_votes_when_they_turn(household: Household) -> None:

@@ -18,6 +18,7 @@ from offline_tools.bench.attribution import (
     true_segments,
     word_error_rate,
 )
+from offline_tools.bench.composed_stream import compose
 from offline_tools.bench.measured_process import Measured, hearsight, measure
 from offline_tools.bench.report import ROOT, BenchmarkError, media, print_report
 
@@ -28,9 +29,18 @@ def main(arguments: list[str]) -> int:
     """Replay the stream without and with the language model, then once more over the same memory."""
     parser = argparse.ArgumentParser(prog="python -m offline_tools.bench visitors")
     parser.add_argument("--stream", type=Path, help="another video with FILE.gt.json beside it")
+    parser.add_argument(
+        "--composed", type=int, metavar="SEED", help="a stream composed of other people instead"
+    )
     parser.add_argument("--language", default="qwen2.5-coder-0.5b", help="language model, or none")
     options = parser.parse_args(arguments)
-    stream = options.stream or media("streams/visitors_day1.mp4")
+    with tempfile.TemporaryDirectory() as directory:
+        if options.composed is not None:
+            return _bench(compose(Path(directory), options.composed), options.language)
+    return _bench(options.stream or media("streams/visitors_day1.mp4"), options.language)
+
+
+def _bench(stream: Path, language: str) -> int:
     truth_file = stream.with_name(stream.stem + ".gt.json")
     if not truth_file.exists():
         raise BenchmarkError(
@@ -40,8 +50,8 @@ def main(arguments: list[str]) -> int:
     truth = true_segments(document)
     with tempfile.TemporaryDirectory() as directory:
         figures, rows = _without_model(stream, truth, Path(directory) / "grounded")
-        if options.language != "none":
-            more, more_rows = _with_model(stream, options.language, Path(directory) / "described")
+        if language != "none":
+            more, more_rows = _with_model(stream, language, Path(directory) / "described")
             figures, rows = {**figures, **more}, rows + more_rows
     print_report(f"visitors: {stream.name}", rows, figures)
     return 0
@@ -58,7 +68,12 @@ def _without_model(stream: Path, truth: list[TrueSegment], data_dir: Path) -> tu
     faces, voices, seen, heard = _claims(data_dir)
     names = people_of_ids(seen, truth)
     tied = tied_transcripts(heard, truth, names)
-    wrong_words = word_error_rate([segment.transcript for segment in truth], [text or "" for text in tied])
+    pairs = [
+        (segment.transcript, text or "")
+        for segment, text in zip(truth, tied, strict=True)
+        if segment.transcript
+    ]
+    wrong_words = word_error_rate([said for said, _ in pairs], [text for _, text in pairs])
     report, again = _report(first), _report(second)
     people = len(json.loads(_ask("people", "list", data_dir)))
     true_people = len({segment.person for segment in truth})
