@@ -33,7 +33,8 @@ class RecallLimits:
 
     hits: int = 8
     similarity_floor: float = 0.83
-    word_floor: float = 0.5
+    word_floor: float = 0.6
+    word_floor_named: float = 0.5
     word_bonus: float = 0.1
 
 
@@ -78,12 +79,15 @@ class Recall:
         """Whether a memory is really about the question, not only the nearest of all."""
         if not question.terms:
             return bool(question.persons or question.time)
-        return self.is_about(item, question.terms)
+        return self.is_about(item, question.terms, named=bool(question.persons))
 
-    def is_about(self, item: Evidence, terms: Sequence[str]) -> bool:
-        """Whether a memory holds enough of the terms, or is like enough to the query that found it."""
+    def is_about(self, item: Evidence, terms: Sequence[str], *, named: bool = False) -> bool:
+        """Whether a memory holds enough of the terms, or is like enough to the query that found it.
+
+        named: the question names a person, and only what is tied to them was searched.
+        """
         shared = coverage(terms, item.line)
-        if shared >= self.limits.word_floor:
+        if shared >= (self.limits.word_floor_named if named else self.limits.word_floor):
             return True
         return (item.similarity or 0.0) + self.limits.word_bonus * shared >= self.limits.similarity_floor
 
