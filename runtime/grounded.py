@@ -9,6 +9,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from runtime.face_identity import SeenFace
 from runtime.identify import Identified
 from runtime.see import Keyframe
@@ -24,9 +27,13 @@ _NO_TAGS = str.maketrans("<>", "  ")  # what is heard must never read as a tag
 Event = Literal["seen", "heard", "objects"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GroundedLine:
-    """One line. `meaning` is the same without tags and framing, for the text embedding; times are media times."""
+    """One line. `meaning` is the same without tags and framing, for the text embedding; times are media times.
+
+    vectors: how the face looked or the voice sounded, by space ("face" (128,), "voice" (192,)): what a resident's
+    correction of this one line can learn from.
+    """
 
     event: Event
     text: str
@@ -35,6 +42,7 @@ class GroundedLine:
     end_s: float
     actors: tuple[int, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict)
+    vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
 
 
 def grounded_lines(who: Identified, keyframes: tuple[Keyframe, ...]) -> list[GroundedLine]:
@@ -68,12 +76,15 @@ def _stay(faces: list[SeenFace]) -> GroundedLine:
         "similarity": round(max(face.similarity for face in faces), 4),
         "tracks": len(faces),
     }
+    sharpest = max(
+        (view for face in faces for view in face.track.views), key=lambda view: view.quality.sharpness
+    )
+    vectors = {"face": sharpest.vector}
     if face_id is None:
         text = "Somebody who could not be recognised is in view."
-        return GroundedLine("seen", text, text, start_s, end_s, (), provenance)
-    return GroundedLine(
-        "seen", f"<face_{face_id}> is in view.", "somebody is in view", start_s, end_s, (face_id,), provenance
-    )
+        return GroundedLine("seen", text, text, start_s, end_s, (), provenance, vectors)
+    text = f"<face_{face_id}> is in view."
+    return GroundedLine("seen", text, "somebody is in view", start_s, end_s, (face_id,), provenance, vectors)
 
 
 def _heard(one: SpokenBy) -> GroundedLine:
@@ -94,6 +105,7 @@ def _heard(one: SpokenBy) -> GroundedLine:
         "overlapped": one.speech.overlapped,
     }
     actors = () if one.actor_id is None else (one.actor_id,)
+    vectors = {} if one.speech.vector is None else {"voice": one.speech.vector}
     return GroundedLine(
         "heard",
         text,
@@ -102,6 +114,7 @@ def _heard(one: SpokenBy) -> GroundedLine:
         one.speech.end_s,
         actors,
         provenance,
+        vectors,
     )
 
 

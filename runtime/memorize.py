@@ -117,7 +117,7 @@ class Memorizer:
                     "media_s": [round(line.start_s, 3), round(line.end_s, 3)],
                     **line.provenance,
                 },
-                vectors={"text": vector},
+                vectors={"text": vector, **line.vectors},
             )
             for actor in line.actors:
                 self._store.add_edge(node_id, actor, "mentions", detail="actor")
