@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import logging
 import os
@@ -21,12 +22,16 @@ COMMANDS = (run, ask, people, timeline, memory, trace, models, check)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0: done, 1: one clear sentence says why not, 2: wrong usage, 130: interrupted."""
-    options = _parser().parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names from another alphabet than the terminal's
+    options = build_parser().parse_args(arguments)
     logging.basicConfig(
         level=logging.INFO if options.verbose else logging.WARNING, format="%(levelname)s %(message)s"
     )
     try:
         status: int = options.command(options)
+        sys.stdout.flush()
         return status
     except (HearsightError, DriverError, ModelError, MemoryStoreError) as error:
         return _fail(str(error), as_json=options.json)
@@ -44,7 +49,8 @@ def _fail(message: str, *, as_json: bool, status: int = 1) -> int:
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument(
         "--config", type=Path, metavar="FILE", help="configuration (default: robot.yaml here)"
