@@ -8,7 +8,7 @@ from typing import Literal
 
 from memory_store.tags import Tag, find_tags, replace_tags
 from runtime.grounding import content_terms, coverage, squash
-from runtime.quotes import quote_in
+from runtime.quotes import quote_in, sentences_in, states_something
 from runtime.third_person import in_third_person
 
 MIN_GROUNDED = 0.6
@@ -125,7 +125,22 @@ def _fault(
         return "ungrounded"
     if coverage(terms, replace_tags(clip, lambda tag: " ")) < MIN_GROUNDED:
         return "ungrounded"
+    if line.kind == "semantic" and not _was_stated(terms, clip_lines):
+        return "not_stated"
     return "wrong_person" if _names_wrong_person(line, terms, clip_lines) else ""
+
+
+def _was_stated(terms: Sequence[str], clip_lines: Sequence[str]) -> bool:
+    """Whether the words of a fact stand in a statement rather than in a question or a request."""
+    stated = asked = 0.0
+    for other in clip_lines:
+        for sentence in sentences_in(quote_in(other) or ""):
+            share = coverage(terms, sentence)
+            if states_something(sentence):
+                stated = max(stated, share)
+            else:
+                asked = max(asked, share)
+    return asked == 0.0 or stated >= asked
 
 
 def _names_wrong_person(line: DescribedLine, terms: Sequence[str], clip_lines: Sequence[str]) -> bool:

@@ -4,6 +4,14 @@ import re
 
 _SAYS = re.compile(r'^(?P<who>[^"“]{0,120}?)(?: says: "|说：“)(?P<quote>.*)["”]\.?\s*$', re.DOTALL)
 
+_SENTENCE = re.compile(r"[^.!?。！？]*[.!?。！？]*")
+_REQUEST = re.compile(
+    r"^\W*(?:\w+,\s+)?(?:please|can you|could you|would you|will you|let's|let us|don't|do not|never|remember to)\b"
+    r"|^\W*(?:请|帮|别|不要|记得|麻烦|我们去|让我们)",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"[?？]\s*$|[吗呢][。.]?\s*$")
+
 
 def quote_in(line: str) -> str | None:
     """What a grounded line quotes as said, or None."""
@@ -15,3 +23,13 @@ def speaker_in(line: str) -> str | None:
     """Whom a grounded line quotes, as it names them, or None."""
     match = _SAYS.search(line)
     return match["who"] if match else None
+
+
+def sentences_in(quote: str) -> list[str]:
+    """The sentences of a quote, with their marks."""
+    return [part.strip() for part in _SENTENCE.findall(quote) if part.strip(" .,")]
+
+
+def states_something(sentence: str) -> bool:
+    """Whether a sentence says how something is: a question or a request does not."""
+    return not (_QUESTION.search(sentence) or _REQUEST.search(sentence))

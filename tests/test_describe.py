@@ -28,6 +28,26 @@ def kept(text: str, clip: list[str] = CLIP) -> list[str]:
     return [line.text for line in repair(text, clip, grounded_only=True).lines]
 
 
+@pytest.mark.parametrize(
+    ("quote", "fact"),
+    [
+        ("Please water the plants in the bedroom.", "The plants in the bedroom are watered."),
+        ("Did you find the keys?", "<face_12> finds the keys."),
+        ("Anna, could you close the window?", "The window is closed."),
+        ("请给花浇水。", "花浇水了。"),
+    ],
+)
+def test_what_was_asked_for_is_not_a_fact(quote: str, fact: str) -> None:
+    line = f"<face_12>说：“{quote}”" if "请" in quote else f'<face_12> says: "{quote}"'
+    repaired = repair(f'{{"fact": "{fact}"}}\n', [line], grounded_only=True)
+    assert repaired.lines == () and repaired.dropped == {"not_stated": 1}
+
+
+def test_a_statement_beside_a_request_is_kept() -> None:
+    line = '<face_12> says: "The plants are dry. Please water them, or the plants will die."'
+    assert kept('{"fact": "The plants are dry."}\n', [line]) == ["The plants are dry."]
+
+
 def test_good_lines_are_kept_as_events_and_facts() -> None:
     language = ScriptedLanguage([GOOD])
     description = Describer(language).describe(CLIP)
