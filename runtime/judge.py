@@ -29,6 +29,13 @@ _TELLS_WHEN = re.compile(
     re.IGNORECASE,
 )
 _ASKS_WHO = re.compile(r"^who\b|谁", re.IGNORECASE)
+_ASKS_WHOM = re.compile(r"^(?:whom?\b.*\b(?:for|to|with|from)\W*$|for whom\b)|给谁|跟谁|和谁", re.IGNORECASE)
+_TELLS_WHOM = re.compile(
+    r"(?<=[\w,;:] )[A-Z][a-z]+"
+    r"|(?i:\b(?:me|us|him|her|you|neighbou?rs?|friends?|mother|mum|mom|father|dad|brother|sister|son|daughter|wife|husband"
+    r"|grand\w+|aunt|uncle|doctor|teacher|everybody|everyone|nobody)\b)"
+    r"|我|你|他|她|邻居|朋友|妈|爸|哥|弟|姐|妹|奶奶|爷爷|老师|医生|大家"
+)
 _ASKS_NUMBER = re.compile(r"\bhow (?:many|much|old|often)\b|多少|几[个位次岁]", re.IGNORECASE)
 _TELLS_NUMBER = re.compile(
     r"\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty"
@@ -58,6 +65,9 @@ def fault_of(
         return "it tells no time"
     if _ASKS_NUMBER.search(question.text) and not _TELLS_NUMBER.search(text):
         return "it tells no number"
+    quotes = [quote_in(item.line) or item.line for item in cited]
+    if _ASKS_WHOM.search(question.text) and not any(_TELLS_WHOM.search(quote) for quote in (text, *quotes)):
+        return "it tells of nobody"
     proof = "\n".join(lines)
     proof_squashed = squash(proof)
     for number in _NUMBER.findall(text):
@@ -84,7 +94,7 @@ def as_told(
     """The answer, or the words of the person quoted: where it speaks as they do ("my keys"), or tells no "who"."""
     names_nobody = _ASKS_WHO.search(question.text) and not any(label in text for label in labels)
     if not _FIRST_PERSON.search(text) and not names_nobody:
-        return text
+        return text if text.startswith(tuple(labels)) else text[:1].upper() + text[1:]
     parts = []
     for item in proof:
         quote, speaker = quote_in(item.line), speaker_in(item.line)

@@ -1,0 +1,47 @@
+"""Judging a model's answer by code: who, when and how many must be told, and only from what was cited."""
+
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from runtime.answer import Evidence
+from runtime.judge import as_told, fault_of
+from runtime.question import read_question
+from runtime.say import Speech
+
+NOW_UTC_S = 1_777_712_400.0
+ZONE = ZoneInfo("UTC")
+
+
+def _evidence(line: str) -> Evidence:
+    return Evidence(1, 1, "episodic", NOW_UTC_S - 60, NOW_UTC_S - 58, line, line, 1.0, 0.9, ("vector",))
+
+
+def _fault(question: str, answer: str, line: str) -> str:
+    asked = read_question(question, [], lambda node_id: None, NOW_UTC_S, ZONE)
+    return fault_of(answer, [_evidence(line)], [line], asked, ["person_2"])
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "line", "fault"),
+    [
+        ("Who is the parcel for?", "I left it at the door.", 'person_2 says: "I left it at the door."', "nobody"),
+        ("Who is the parcel for?", "The neighbour.", 'person_2 says: "The parcel is for our neighbour."', ""),
+        ("Who is the parcel for?", "Mr. Miller.", 'person_2 says: "The parcel is for Mr. Miller."', ""),
+        ("When is tea?", "Tea is in the kitchen.", 'person_2 says: "Tea is in the kitchen."', "no time"),
+        ("How many eggs are left?", "The eggs are left.", 'person_2 says: "The eggs are left over."', "no number"),
+        ("How many eggs are left?", "7 eggs are left.", 'person_2 says: "6 eggs are left."', "7"),
+        ("Where are the keys?", "The keys are in the car.", 'person_2 says: "The dog sleeps."', "words"),
+    ],
+)  # fmt: skip
+def test_what_a_question_asks_must_be_told(question: str, answer: str, line: str, fault: str) -> None:
+    found = _fault(question, answer, line)
+    assert (fault in found) if fault else not found, found
+
+
+def test_an_answer_begins_like_a_sentence_unless_with_a_label() -> None:
+    asked = read_question("Where are the glasses?", [], lambda node_id: None, NOW_UTC_S, ZONE)
+    proof = [_evidence('person_2 says: "They are on the piano."')]
+    speech = Speech("en", ZONE, NOW_UTC_S)
+    assert as_told("glasses are on the piano.", proof, asked, ["person_2"], speech).startswith("Glasses")
+    assert as_told("person_2 has them.", proof, asked, ["person_2"], speech).startswith("person_2")
