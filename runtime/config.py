@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from runtime.errors import ConfigError
 
@@ -26,7 +27,13 @@ def _expanded(path: Path) -> Path:
     return path.expanduser()
 
 
+def _or_cache(path: object) -> object:
+    """The models' place in the cache that the environment names, where the file names none."""
+    return Path(os.environ.get("HEARSIGHT_CACHE", "~/.cache/hearsight")) / "models" if path is None else path
+
+
 DirectoryPath = Annotated[Path, AfterValidator(_expanded)]
+ModelsPath = Annotated[Path, BeforeValidator(_or_cache), AfterValidator(_expanded)]
 
 
 class Section(BaseModel):
@@ -42,7 +49,7 @@ class RobotSettings(Section):
 
 
 class ModelSettings(Section):
-    dir: DirectoryPath = Path("~/.cache/hearsight/models").expanduser()
+    dir: ModelsPath = Field(default=None, validate_default=True)  # filled by the validator
     text_embedding: str = "multilingual-e5-small"
     speech_recognition: str = "whisper-base"
     accelerator: Literal["cpu", "cuda", "tensorrt"] = "cpu"
@@ -109,7 +116,7 @@ class Settings(Section):
 
     data_dir: DirectoryPath = Path("~/.local/share/hearsight").expanduser()
     robot: RobotSettings = RobotSettings()
-    models: ModelSettings = ModelSettings()
+    models: ModelSettings = Field(default_factory=ModelSettings)
     camera: CameraSettings = CameraSettings()
     microphone: MicrophoneSettings = MicrophoneSettings()
     clip: ClipSettings = ClipSettings()

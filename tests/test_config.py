@@ -32,6 +32,13 @@ def test_every_key_stands_in_the_file_with_a_comment() -> None:
             assert all("#" in line for line in stated if key != "enabled"), f"{key} has no comment"
 
 
+def test_the_models_lie_in_the_cache_that_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEARSIGHT_CACHE", "/srv/cache")
+    assert Settings().models.dir == Path("/srv/cache/models")
+    monkeypatch.delenv("HEARSIGHT_CACHE")
+    assert Settings().models.dir == Path("~/.cache/hearsight/models").expanduser()
+
+
 def test_five_mistakes_are_five_sentences(tmp_path: Path) -> None:
     faults = _faults(
         tmp_path / "robot.yaml",
