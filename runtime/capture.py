@@ -87,7 +87,7 @@ class Capture:
     async def _read(self, index: int) -> None:
         if index == self._source.clip_count(self._clip_s):
             return
-        start_s = index * self._clip_s
+        start_s = self._source.span(index, self._clip_s).media_start_s
         began_s = self._clock.monotonic_s()
         iterator = self._source.items(max(0.0, start_s - self._carry_s))
         clip: _OpenClip | None = None
@@ -101,7 +101,9 @@ class Capture:
             await self._deliver(item, clip)
         if clip is not None:
             span = self._source.span(clip.span.index, self._clip_s, max(clip.ends_s, clip.span.media_start_s))
-            await self._end(clip, span, last=True)
+            await self._end(
+                clip, span, last=not span.goes_on
+            )  # the next run hears an unfinished sentence whole
 
     async def _clip_for(self, item: MediaItem, clip: _OpenClip | None, index: int) -> _OpenClip:
         """The clip that `item` belongs to, after ending those before it."""

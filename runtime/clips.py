@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -16,6 +17,7 @@ from memory_store.records import Clip
 from runtime.clock import Clock, is_believable
 
 MediaItem = Frame | AudioBlock
+CUT_MARK = "!"  # in a clip's key: what follows is the media time at which a stopped run ended the clip
 SHORTEST_TAIL_S = (
     2.0  # what is left of a recording after its last whole clip and shorter belongs to that clip
 )
@@ -23,7 +25,10 @@ SHORTEST_TAIL_S = (
 
 @dataclass(frozen=True)
 class ClipSpan:
-    """One clip before it is remembered. Media times count from the source's start; `key` names it for ever."""
+    """One clip before it is remembered. Media times count from the source's start; `key` names it for ever.
+
+    `goes_on`: the source was stopped here, and the next run goes on from here.
+    """
 
     index: int
     key: str
@@ -32,6 +37,7 @@ class ClipSpan:
     media_end_s: float
     start_utc_s: float
     time_known: bool
+    goes_on: bool = False
 
     @property
     def end_utc_s(self) -> float:
@@ -87,13 +93,19 @@ class Source(Protocol):
 
 
 class Recording:
-    """A file. The same file from the same start always gives the same clips, under the same keys."""
+    """A file. The same file from the same start always gives the same clips, under the same keys.
 
-    def __init__(self, replay: Replay, start_utc_s: float) -> None:
+    A clip that `stop` cut short has a key of its own, which says where; `cut` names those of earlier runs
+    (see `cut_clips`): the rest of such a clip is what is left of it.
+    """
+
+    def __init__(self, replay: Replay, start_utc_s: float, cut: Mapping[str, float] | None = None) -> None:
         self._replay = replay
         self._start_utc_s = start_utc_s
+        self._cut = cut or {}
         self._stopped = Event()
-        self.name = Path(replay.info.path).name
+        self._stopped_at_s: float | None = None
+        self.name = os.fsencode(Path(replay.info.path).name).decode(errors="replace")
 
     @property
     def duration_s(self) -> float | None:
@@ -102,6 +114,7 @@ class Recording:
     def items(self, start_s: float) -> Iterator[MediaItem]:
         for item in self._replay.items(start_s):
             if self._stopped.is_set():
+                self._stopped_at_s = item.time_s
                 return
             yield item
 
@@ -109,17 +122,23 @@ class Recording:
         return max(1, math.ceil((self._replay.info.duration_s - SHORTEST_TAIL_S) / length_s))
 
     def span(self, index: int, length_s: float, media_end_s: float | None = None) -> ClipSpan:
-        start_s = index * length_s
-        if media_end_s is None:
-            media_end_s = math.inf if index + 1 == self.clip_count(length_s) else start_s + length_s
+        key = clip_key(self._replay.info.sha256, self._start_utc_s, length_s, index)
+        start_s = self._cut.get(key, index * length_s)
+        whole_s = math.inf if index + 1 == self.clip_count(length_s) else (index + 1) * length_s
+        goes_on = media_end_s is not None and self._stopped_at_s is not None
+        if self._stopped_at_s is not None and goes_on:
+            media_end_s = min(self._stopped_at_s, whole_s)
+            if media_end_s < whole_s:
+                key = f"{key}{CUT_MARK}{media_end_s:.5f}"
         return ClipSpan(
             index=index,
-            key=clip_key(self._replay.info.sha256, self._start_utc_s, length_s, index),
+            key=key,
             source_name=self.name,
             media_start_s=start_s,
-            media_end_s=media_end_s,
+            media_end_s=whole_s if media_end_s is None else media_end_s,
             start_utc_s=self._start_utc_s + start_s,
             time_known=True,
+            goes_on=goes_on,
         )
 
     def stop(self) -> None:
@@ -133,6 +152,16 @@ class Recording:
 def clip_key(sha256: str, start_utc_s: float, length_s: float, index: int) -> str:
     """The name of a recording's clip: which bytes, when they are said to have happened, which piece."""
     return f"{sha256}@{start_utc_s:.3f}/{length_s:g}s#{index}"
+
+
+def cut_clips(clips: Iterable[Clip]) -> dict[str, float]:
+    """By the key of each clip that a stopped run cut short: the media time up to which it is remembered."""
+    cut: dict[str, float] = {}
+    for clip in clips:
+        key, mark, end_s = clip.source_key.rpartition(CUT_MARK)
+        if mark:
+            cut[key] = max(cut.get(key, 0.0), float(end_s))
+    return cut
 
 
 def recording_start_utc_s(clips: Iterable[Clip], sha256: str) -> float | None:

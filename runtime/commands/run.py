@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
@@ -15,7 +16,7 @@ from drivers.replay import Replay
 from memory_store.store import MemoryStore
 from runtime import compose
 from runtime.capture import Pace
-from runtime.clips import Live, Recording, Source, boot_id, recording_start_utc_s
+from runtime.clips import Live, Recording, Source, boot_id, cut_clips, recording_start_utc_s
 from runtime.clock import SystemClock, is_believable
 from runtime.commands import session
 from runtime.commands.devices import camera_of, microphone_of
@@ -26,6 +27,10 @@ from runtime.errors import HearsightError
 from runtime.instance import only_instance
 
 log = logging.getLogger(__name__)
+FIRST_UTC_S = datetime(
+    1900, 1, 1, tzinfo=UTC
+).timestamp()  # nothing was recorded before; far from the calendar's end
+LAST_UTC_S = datetime(2200, 1, 1, tzinfo=UTC).timestamp()
 
 
 def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
@@ -89,13 +94,15 @@ def _replay(options: argparse.Namespace, settings: Settings) -> Replay | None:
 
 def _recording(options: argparse.Namespace, parts: compose.Parts, replay: Replay) -> Recording:
     start = session.instant(options.start_at, session.zone_of(parts), "--start-at")
-    if start is None:
-        store = compose.open_store(parts)
-        try:
+    if start is not None and not FIRST_UTC_S <= start < LAST_UTC_S:
+        raise HearsightError(f"--start-at {options.start_at}: give a time from 1900 to 2199")
+    store = compose.open_store(parts)
+    try:
+        if start is None:
             start = _usual_start(store, replay)
-        finally:
-            store.close()
-    return Recording(replay, start)
+        return Recording(replay, start, cut_clips(store.clips()))
+    finally:
+        store.close()
 
 
 def _usual_start(store: MemoryStore, replay: Replay) -> float:
