@@ -29,6 +29,15 @@ for _number in (np.int32, np.int64, np.float32):
     sqlite3.register_adapter(_number, methodcaller("item"))
 
 
+_NOT_STORABLE = (OverflowError, UnicodeEncodeError)  # numbers beyond 64 bits, text that is no Unicode
+
+
+def _refused(error: Exception) -> InvalidValue:
+    return InvalidValue(
+        f"no memory holds such a value ({error}): give a smaller number, or text in proper UTF-8"
+    )
+
+
 def translate(error: sqlite3.Error, path: Path) -> MemoryStoreError:
     """The store's own error for one of SQLite's, naming the file and what to do."""
     code = getattr(error, "sqlite_errorname", None) or ""
@@ -98,6 +107,8 @@ class Database:
             return self._connection.execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
+        except _NOT_STORABLE as error:
+            raise _refused(error) from error
 
     def row(self, sql: str, parameters: Sequence[Any] = ()) -> Row | None:
         """The first row of a query, or None."""
@@ -111,6 +122,8 @@ class Database:
             return self._connection.execute(sql, parameters)
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
+        except _NOT_STORABLE as error:
+            raise _refused(error) from error
 
     def insert(self, table: str, values: dict[str, Any]) -> int:
         """Insert one row and return its id."""

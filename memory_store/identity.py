@@ -1,6 +1,8 @@
 """Persons: the faces and voices bound to them, their names, votes, and a history that can be undone."""
 
 import json
+import re
+import unicodedata
 from collections.abc import Callable, Iterable
 from typing import Any, get_args
 
@@ -8,6 +10,10 @@ from memory_store.database import Database, Row
 from memory_store.errors import IdentityConflict, InvalidValue, UnknownId
 from memory_store.records import Consent, Person
 from memory_store.tags import Tag, replace_tags
+
+MAX_NAME_LENGTH = 100
+_TURNS_TEXT = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")
+_READS_AS_ID = re.compile(r"(?:person_)?\d+", re.IGNORECASE)
 
 
 class Identity:
@@ -83,8 +89,8 @@ class Identity:
         """Name a person, which also makes them no longer tentative; None takes the name away."""
         person_id = self.living(person_id)
         name = " ".join(name.split()) if name is not None else None
-        if name == "":
-            raise InvalidValue(f"an empty name for person {person_id}: give a name, or None to take it away")
+        if name is not None:
+            _check_name(name, person_id)
         before = self._row(person_id)["name"]
         self._database.write(
             "UPDATE persons SET name = ?, tentative = tentative AND ? WHERE id = ?",
@@ -215,6 +221,25 @@ class Identity:
     def _record(self, action: str, person_id: int, detail: dict[str, Any]) -> None:
         values = {"created_utc_s": self._clock(), "action": action, "person_id": person_id}
         self._database.insert("person_history", {**values, "detail": json.dumps(detail, ensure_ascii=False)})
+
+
+def _check_name(name: str, person_id: int) -> None:
+    """Raise InvalidValue for what can't be told from an id, is endless, or would upset a terminal."""
+    if not name:
+        raise InvalidValue(f"an empty name for person {person_id}: give a name, or None to take it away")
+    if len(name) > MAX_NAME_LENGTH:
+        raise InvalidValue(
+            f"a name of {len(name)} characters for person {person_id}: give one of at most {MAX_NAME_LENGTH}"
+        )
+    if any(
+        unicodedata.category(letter) in ("Cc", "Cs") or unicodedata.bidirectional(letter) in _TURNS_TEXT
+        for letter in name
+    ):
+        raise InvalidValue(
+            f"the name {name!r} for person {person_id} holds control characters: leave them out"
+        )
+    if _READS_AS_ID.fullmatch(name):
+        raise InvalidValue(f"the name {name!r} for person {person_id} reads as an id: give another")
 
 
 def _merged_consent(keep: str, gone: str) -> str:

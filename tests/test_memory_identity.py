@@ -39,6 +39,26 @@ def test_a_voice_person_merges_into_a_face_person(store: MemoryStore) -> None:
         store.merge_people(keep, gone)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["", " \n ", "x" * 101, "\x1b[31mRed", "\u202eabc", "a\x00b", "\udcff", "person_5", "12"],
+)
+def test_names_that_nobody_can_have(store: MemoryStore, name: str) -> None:
+    with store.transaction():
+        person = store.create_person()
+        store.name_person(person, "\U0001f469\u200d\U0001f680 安娜 O'Brien")
+    with pytest.raises(InvalidValue, match=f"person {person}"), store.transaction():
+        store.name_person(person, name)
+    assert (store.person(person).name or "").endswith("安娜 O'Brien")
+
+
+def test_numbers_and_texts_that_sqlite_cannot_hold(store: MemoryStore) -> None:
+    with pytest.raises(InvalidValue, match="smaller number"):
+        store.person(10**20)
+    with pytest.raises(InvalidValue, match="UTF-8"), store.transaction():
+        store.save_trace("bad\udcff", "", {})
+
+
 def test_do_not_remember_survives_a_merge(store: MemoryStore) -> None:
     with store.transaction():
         keep, gone = store.create_person(), store.create_person()
