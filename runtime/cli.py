@@ -31,15 +31,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         status: int = options.command(options)
-        sys.stdout.flush()
+        print(end="", flush=True)
         return status
     except (HearsightError, DriverError, ModelError, MemoryStoreError) as error:
         return _fail(str(error), as_json=options.json)
     except KeyboardInterrupt:
         return _fail("interrupted", as_json=options.json, status=130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        if error.filename is None:
+            _drop_output()
+        what = error.filename or "the output"
+        return _fail(f"cannot read or write {what}: {error.strerror}", as_json=options.json)
+
+
+def _drop_output() -> None:
+    """Nobody takes what is printed: let the rest, also what Python still holds, go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str, *, as_json: bool, status: int = 1) -> int:

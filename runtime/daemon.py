@@ -27,7 +27,8 @@ from runtime.perceive import HeardClip, HearService, SeenClip, SeeService
 from runtime.supervisor import Service, Supervisor
 from runtime.workers import Worker
 
-FATAL = (HearsightError, DriverError, MemoryStoreError)
+# OSError: no restart makes the system give a file, space, or a reader of the output.
+FATAL = (HearsightError, DriverError, MemoryStoreError, OSError)
 
 
 @dataclass(frozen=True)

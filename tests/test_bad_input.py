@@ -130,6 +130,7 @@ def test_two_daemons_on_one_directory(tmp_path: Path) -> None:
         (("--speed", "warp"), "--speed warp"),
         (("--speed", "0"), "--speed 0"),
         (("--start-at", "tomorrow"), "--start-at"),
+        (("--start-at", "9999-12-31T23:59:59"), "--start-at 9999"),
         (("--language", "gpt-9"), "gpt-9"),
         (("--language", "sface"), "sface"),
     ],
@@ -148,6 +149,21 @@ def test_questions_that_cannot_be_asked(tmp_path: Path) -> None:
     for question in ("", "   ", "why? " * 5000):
         sentence = refused("ask", question, "--language", "none", "--data-dir", tmp_path)
         assert "question" in sentence.lower()
+
+
+def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
+    listing = command("memory", "status", "--data-dir", tmp_path)
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            listing, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 1 and done.stderr.startswith("hearsight: cannot read or write the output")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_numbers_beyond_any_memory(tmp_path: Path) -> None:
+    assert "smaller number" in refused("trace", "9" * 20, "--data-dir", tmp_path)
+    assert "--limit -1" in refused("timeline", "--limit", "-1", "--data-dir", tmp_path)
 
 
 def test_an_unknown_person(tmp_path: Path) -> None:

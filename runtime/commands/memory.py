@@ -33,7 +33,7 @@ def list_memories(options: argparse.Namespace) -> int:
     """Print memories, one a line."""
     kinds: list[NodeKind] = options.kind or ["episodic", "semantic", "procedural"]
     with session.opened(options) as (_, store):
-        nodes = store.nodes(kinds=kinds, limit=options.limit)
+        nodes = store.nodes(kinds=kinds, limit=session.limit(options))
         if options.json:
             session.print_json([_as_json(store, node) for node in nodes])
             return 0

@@ -113,11 +113,11 @@ class TextView:
             return
         for start_s, _, text in clip.lines:
             moment = self._clock_time(clip.span.utc_s(start_s)) if clip.span.time_known else "time unknown"
-            self._console.print(f"[dim]{moment}[/]  {escape(text)}", highlight=False)
+            self._console.print(f"[dim]{moment}[/]  {escape(text)}", highlight=False, soft_wrap=True)
 
     def on_described(self, clip: DescribedClip) -> None:
         for text in clip.lines:
-            self._console.print(f"[dim]   model[/]  {escape(text)}", highlight=False)
+            self._console.print(f"[dim]   model[/]  {escape(text)}", highlight=False, soft_wrap=True)
         if clip.failed:
             self._console.print(f"[yellow]clip {clip.clip_id} got no model lines: {escape(clip.failed)}[/]")
 
@@ -126,7 +126,7 @@ class TextView:
 
     def finish(self, report: Report, warnings: Sequence[str]) -> None:
         for warning in warnings:
-            self._console.print(f"[yellow]{escape(warning)}[/]")
+            self._console.print(f"[yellow]{escape(warning)}[/]", soft_wrap=True)
         known = f", {report.already_known} were remembered already" if report.already_known else ""
         self._console.print(
             f"{report.clips} clips written{known}; {report.media_s:.0f} s of media in {report.wall_s:.1f} s"

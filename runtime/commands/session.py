@@ -68,6 +68,14 @@ def instant(text: str | None, zone: ZoneInfo, option: str) -> float | None:
         raise HearsightError(f"{option}: {error}") from error
 
 
+def limit(options: argparse.Namespace) -> int | None:
+    """The value of --limit, or None. Raises HearsightError unless it is above zero."""
+    number: int | None = options.limit
+    if number is not None and number < 1:
+        raise HearsightError(f"--limit {number}: give a number above zero")
+    return number
+
+
 def print_json(value: object) -> None:
     """One JSON value on one line."""
     print(json.dumps(value, ensure_ascii=False), flush=True)

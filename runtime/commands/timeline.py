@@ -29,7 +29,7 @@ def main(options: argparse.Namespace) -> int:
         person = find_person(store, options.person).id if options.person else None
         after = session.instant(options.after, zone, "--after")
         before = session.instant(options.before, zone, "--before")
-        rows = store.timeline(person, after, before, options.limit)
+        rows = store.timeline(person, after, before, session.limit(options))
         if options.json:
             session.print_json([_as_json(store, row) for row in rows])
             return 0
