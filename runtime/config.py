@@ -24,6 +24,8 @@ def _known_zone(name: str) -> str:
 
 
 def _expanded(path: Path) -> Path:
+    if "\0" in str(path):
+        raise ValueError("a path cannot hold the character NUL")
     return path.expanduser()
 
 
@@ -143,14 +145,19 @@ def load_settings(path: Path) -> Settings:
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         raw = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: such as the 13th month
         raise ConfigError(str(path), [f"is not YAML: {' '.join(str(error).split())}"]) from error
     if raw is None:
         return Settings()
     if not isinstance(raw, dict):
         raise ConfigError(str(path), [f"must be a mapping of sections, found {type(raw).__name__}"])
     lines: dict[tuple[str, ...], int] = {}
-    repeated = _collect_lines(root, (), lines)
+    try:
+        repeated = _collect_lines(root, (), lines)
+    except RecursionError as error:
+        raise ConfigError(
+            str(path), ["an alias (*name) stands within what it names: write it out"]
+        ) from error
     try:
         settings = Settings.model_validate({key: value for key, value in raw.items() if value is not None})
     except ValidationError as error:

@@ -62,6 +62,10 @@ def test_five_mistakes_are_five_sentences(tmp_path: Path) -> None:
         ("robot: 5\n", "robot"),
         ("control:\n  max_rounds: 3\ncontrol:\n  policy: abstain\n", "stands twice"),
         ("data_dir: 5\n", "data_dir"),
+        ('data_dir: "a\\0b"\n', "NUL"),
+        ("robot:\n  name: 2026-13-45\n", "month"),
+        ("[" * 5000, "is not YAML"),
+        ("robot: &a\n  name: *a\n", "alias"),
         ("clip:\n  length_s: .nan\n", "clip.length_s"),
     ],
 )
