@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from drivers.media import AudioBlock
 from models.speech import SpeechRecognizer
+from models.speech_noise import Loudness, loudness, speech_snr_db
 from models.voices import Span, SpeakerTurns, Utterance, VoiceActivity, VoiceEmbedder, utterances
 from runtime.stage_times import StageTimes
 
@@ -24,7 +25,10 @@ SHORTEST_VOICE_S = 0.5
 
 @dataclass(frozen=True, eq=False)
 class HeardSpeech:
-    """One utterance. Times are media times; `vector` (192,) is None where the speech is too short for one."""
+    """One utterance. Times are media times; `vector` (192,) is None where the speech is too short for one.
+
+    `snr_db`: how far it stands above the noise around it; `loudness`: of the whole clip, to be held against mouths.
+    """
 
     start_s: float
     end_s: float
@@ -33,6 +37,8 @@ class HeardSpeech:
     confidence: float
     overlapped: bool
     vector: NDArray[np.float32] | None
+    snr_db: float | None = None
+    loudness: Loudness | None = None
 
     @property
     def duration_s(self) -> float:
@@ -135,6 +141,8 @@ class Listener:
             found = utterances(spans, self._turns.turns(samples))
         with self._times.timed("speech_recognition"):
             words = self._recognizer.transcribe(samples, found)
+        sound = loudness(samples, start_s)
+        spoken = [(start_s + span.start_s, start_s + span.end_s) for span in spans]
         heard = []
         for utterance, said in zip(found, words, strict=True):
             heard.append(
@@ -146,6 +154,8 @@ class Listener:
                     said.confidence,
                     utterance.overlapped,
                     self._voice(samples, utterance),
+                    speech_snr_db(sound, start_s + utterance.start_s, start_s + utterance.end_s, spoken),
+                    sound,
                 )
             )
         return tuple(heard)
