@@ -7,7 +7,7 @@ import sys
 
 from offline_tools.bench.report import BenchmarkError
 
-BENCHMARKS = ("visitors",)
+BENCHMARKS = ("visitors", "faces")
 
 
 def main(arguments: list[str]) -> int:
