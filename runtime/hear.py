@@ -14,6 +14,7 @@ from drivers.media import AudioBlock
 from models.speech import SpeechRecognizer
 from models.speech_noise import Loudness, loudness, speech_snr_db
 from models.voices import Span, SpeakerTurns, Utterance, VoiceActivity, VoiceEmbedder, utterances
+from runtime.own_speech import OwnSpeech
 from runtime.stage_times import StageTimes
 
 SAMPLE_RATE_HZ = 16000
@@ -47,19 +48,24 @@ class HeardSpeech:
 
 @dataclass(frozen=True, eq=False)
 class Hearing:
-    """All that one clip let hear. `samples` (n,) is its sound; `stage_s`: seconds spent in each stage."""
+    """All that one clip let hear. `samples` (n,) is its sound; `stage_s`: seconds spent in each stage.
+
+    own_utterances: how many stretches of the robot's own speech were heard and left out.
+    """
 
     speech: tuple[HeardSpeech, ...] = ()
     samples: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
     gap_s: float = 0.0
     carried_s: float = 0.0
     stage_s: dict[str, float] = field(default_factory=dict)
+    own_utterances: int = 0
 
 
 class Listener:
     """Takes the sound of a clip block by block, and gives the clip's Hearing at its end. Used from one thread.
 
-    Speech that the clip's end cuts off is carried over and belongs, whole, to the next clip.
+    Speech that the clip's end cuts off is carried over and belongs, whole, to the next clip. The robot's own speech,
+    as far as `own` knows it, is left out.
     """
 
     def __init__(
@@ -70,7 +76,9 @@ class Listener:
         recognizer: SpeechRecognizer,
         *,
         carry_speech_s: float,
+        own: OwnSpeech | None = None,
     ) -> None:
+        self._own = own
         self._activity = activity
         self._turns = turns
         self._embedder = embedder
@@ -118,9 +126,24 @@ class Listener:
         with self._times.timed("voice_activity"):
             spans = self._activity.spans(samples)
         carried = 0 if last else self._carry(samples, spans)
-        speech = self._understood(samples, spans, start_s) if spans else ()
+        spans, over, own = self._others(samples, spans, start_s)
+        speech = self._understood(samples, spans, over, start_s) if spans else ()
         stage_s, self._times = self._times.as_dict(), StageTimes()
-        return Hearing(speech, samples, gap_s, carried / SAMPLE_RATE_HZ, stage_s)
+        return Hearing(speech, samples, gap_s, carried / SAMPLE_RATE_HZ, stage_s, own)
+
+    def _others(
+        self, samples: NDArray[np.float32], spans: list[Span], start_s: float
+    ) -> tuple[list[Span], list[Span], int]:
+        """The speech that is not the robot's own, those stretches of it that the robot spoke over, and how many were
+        its own.
+        """
+        if self._own is None:
+            return spans, [], 0
+        with self._times.timed("own_speech"):
+            sorted_speech = self._own.sort(samples, start_s, spans)
+        others = list(sorted_speech.others)
+        over = [span for span, mixed in zip(others, sorted_speech.over, strict=True) if mixed]
+        return others, over, len(sorted_speech.own)
 
     def _carry(self, samples: NDArray[np.float32], spans: list[Span]) -> int:
         """Take speech cut off by the end out of `spans` and into the next clip; how many samples went."""
@@ -135,7 +158,7 @@ class Listener:
         return len(samples) - first
 
     def _understood(
-        self, samples: NDArray[np.float32], spans: list[Span], start_s: float
+        self, samples: NDArray[np.float32], spans: list[Span], over: list[Span], start_s: float
     ) -> tuple[HeardSpeech, ...]:
         with self._times.timed("speaker_turns"):
             found = utterances(spans, self._turns.turns(samples))
@@ -152,7 +175,7 @@ class Listener:
                     said.text,
                     said.language,
                     said.confidence,
-                    utterance.overlapped,
+                    utterance.overlapped or _touches(utterance, over),
                     self._voice(samples, utterance),
                     speech_snr_db(sound, start_s + utterance.start_s, start_s + utterance.end_s, spoken),
                     sound,
@@ -175,3 +198,7 @@ class Listener:
         samples = np.concatenate(self._blocks) if self._blocks else np.zeros(0, dtype=np.float32)
         self._blocks, self._length = [], 0
         return samples
+
+
+def _touches(utterance: Utterance, spans: list[Span]) -> bool:
+    return any(span.start_s < utterance.end_s and utterance.start_s < span.end_s for span in spans)
