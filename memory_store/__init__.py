@@ -1,6 +1,7 @@
 """The memory graph in one SQLite file with vector indexes; knows no sensor and no prompt."""
 
 from memory_store.errors import (
+    ChangeContradicted,
     DatabaseBusy,
     DatabaseUnusable,
     DuplicateClip,
@@ -15,6 +16,7 @@ from memory_store.errors import (
     UnknownId,
 )
 from memory_store.records import (
+    Binding,
     Clip,
     ClipHit,
     ClipState,
@@ -22,6 +24,8 @@ from memory_store.records import (
     Edge,
     Exemplar,
     Hit,
+    NameEvidence,
+    Negative,
     Node,
     NodeKind,
     Person,
@@ -36,6 +40,8 @@ from memory_store.store import MemoryStore
 from memory_store.tags import Tag, find_tags, replace_tags
 
 __all__ = [
+    "Binding",
+    "ChangeContradicted",
     "Clip",
     "ClipHit",
     "ClipState",
@@ -51,6 +57,8 @@ __all__ = [
     "InvalidVector",
     "MemoryStore",
     "MemoryStoreError",
+    "NameEvidence",
+    "Negative",
     "NewerSchema",
     "Node",
     "NodeKind",
