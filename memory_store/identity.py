@@ -108,6 +108,8 @@ class Identity:
                 self.give(keep["id"], node_id, source)
         write("UPDATE persons SET merged_into = ? WHERE id = ?", (keep["id"], gone["id"]))
         named = keep if keep["name"] else gone
+        if gone["name"] and gone["name_source"] == "resident" != keep["name_source"]:
+            named = gone  # a resident's word stands over what was heard
         write(
             "UPDATE persons SET name = ?, name_source = ?, consent = ?, tentative = ? WHERE id = ?",
             (

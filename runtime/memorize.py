@@ -20,6 +20,7 @@ from runtime.grounded import GroundedLine, grounded_lines, is_quiet
 from runtime.hear import SAMPLE_RATE_HZ, Hearing
 from runtime.identify import Identified, Identifier
 from runtime.media_files import MediaFiles, keyframe_name, portrait_name, sound_name
+from runtime.names import learn_names, provenance_of_names
 from runtime.see import Keyframe, Sight
 
 
@@ -68,7 +69,7 @@ class Memorizer:
             who = self._identifier.identify(clip_id, span, sight, hearing)
             quiet = is_quiet(who, sight.changed)
             lines = [] if quiet else grounded_lines(who, sight.keyframes)
-            self._add_lines(clip_id, span, lines)
+            learn_names(self._store, clip_id, self._add_lines(clip_id, span, lines))
             if not quiet:
                 self._add_keyframes(clip_id, span, sight.keyframes)
             self._add_portraits(who)
@@ -100,9 +101,13 @@ class Memorizer:
             audio_gap_s=hearing.gap_s,
         )
 
-    def _add_lines(self, clip_id: int, span: ClipSpan, lines: list[GroundedLine]) -> None:
+    def _add_lines(
+        self, clip_id: int, span: ClipSpan, lines: list[GroundedLine]
+    ) -> list[tuple[int, GroundedLine]]:
+        """Write the lines; each with the id of its node."""
         if not lines:
-            return
+            return []
+        stored: list[tuple[int, GroundedLine]] = []
         vectors = self._embed_passage([line.meaning for line in lines])
         for line, vector in zip(lines, vectors, strict=True):
             node_id = self._store.add_node(
@@ -116,11 +121,14 @@ class Memorizer:
                     "event": line.event,
                     "media_s": [round(line.start_s, 3), round(line.end_s, 3)],
                     **line.provenance,
+                    **provenance_of_names(line),
                 },
                 vectors={"text": vector, **line.vectors},
             )
             for actor in line.actors:
                 self._store.add_edge(node_id, actor, "mentions", detail="actor")
+            stored.append((node_id, line))
+        return stored
 
     def _add_keyframes(self, clip_id: int, span: ClipSpan, keyframes: tuple[Keyframe, ...]) -> None:
         for number, keyframe in enumerate(keyframes):

@@ -30,7 +30,9 @@ class EnglishNames:
         self._speaking = _whole(rf"\s+(?:{raw['speaking']})\b")
         self._lead = re.compile(rf"(?:^|[,;:—-]\s*|\b(?:{raw['lead']})\s+)$", re.IGNORECASE)
         self._follow = _whole(rf"\s*(?:$|[.,!;:…—\"”-]|(?:{raw['follow']})\b)")
-        self._doubt = _whole(r"\s*\?|,\s*(?:right|really|or what|or|am i|aren['’]t i)\b[^,]*\?")
+        self._doubt = _whole(
+            r"\s*\?|\s+(?:and|or)\s+[^\W\d_]+['’]s\b|,\s*(?:right|really|or what|or|am i|aren['’]t i)\b[^,]*\?"
+        )
         self._quoting = re.compile(rf"\b(?:{raw['quoting']})\b|[\"“]\s*$", re.IGNORECASE)
         self._supposing = re.compile(rf"\b(?:{raw['supposing']})\b", re.IGNORECASE)
         self._greeting = _whole(

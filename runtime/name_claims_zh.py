@@ -21,14 +21,15 @@ class ChineseNames:
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         relation = f"(?P<relation>{raw['relation']})"
-        self._openers: list[tuple[ClaimKind, bool, re.Pattern[str]]] = [
+        kinds: tuple[tuple[str, ClaimKind, bool], ...] = (
+            ("not_self", "not_self", True),
+            ("self_loose", "self", True),
+            ("self_strict", "self", False),
+            ("third", "third", True),
+        )
+        self._openers = [
             (kind, loose, re.compile(pattern.replace("{relation}", relation)))
-            for key, kind, loose in (
-                ("not_self", "not_self", True),
-                ("self_loose", "self", True),
-                ("self_strict", "self", False),
-                ("third", "third", True),
-            )
+            for key, kind, loose in kinds
             for pattern in raw[key]
         ]
         self._lead = re.compile(rf"(?:^|[，,、：:；;“\"「])\s*(?:{raw['lead']})*\s*$")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
-from memory_store.records import Person
+from memory_store.records import NameEvidence, Person
 from memory_store.store import MemoryStore
 from runtime.clock import iso_utc
 from runtime.commands import session
 from runtime.errors import HearsightError
 from runtime.media_files import portrait_name
+from runtime.name_evidence import maybe_names, standing
 
 
 def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
@@ -27,16 +29,16 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
 def list_people(options: argparse.Namespace) -> int:
     """Print everybody, one a line."""
     with session.opened(options) as (_, store):
-        people = store.people()
+        people, evidence = store.people(), store.name_evidence()
     if options.json:
-        session.print_json([_as_json(person) for person in people])
+        session.print_json([{**_as_json(person), **_names_as_json(person, evidence)} for person in people])
         return 0
+    maybe = maybe_names(evidence)
     for person in people:
         kinds = f"{len(person.face_ids)} face, {len(person.voice_ids)} voice"
         last = "never" if person.last_seen_utc_s is None else iso_utc(person.last_seen_utc_s)
-        print(
-            f"person_{person.id:<5} {person.name or '-':<16} {kinds:<16} {person.appearances:>5} clips  last {last}"
-        )
+        name = person.name or (f"maybe {maybe[person.id]}" if person.id in maybe else "-")
+        print(f"person_{person.id:<5} {name:<16} {kinds:<16} {person.appearances:>5} clips  last {last}")
     if not people:
         print("Nobody yet.")
     return 0
@@ -56,6 +58,24 @@ def _as_json(person: Person) -> dict[str, object]:
         "last_seen": None if last is None else iso_utc(last),
         "portraits": [f"media/{portrait_name(face)}" for face in person.face_ids],
     }
+
+
+def _names_as_json(person: Person, evidence: Sequence[NameEvidence]) -> dict[str, object]:
+    """What was heard of a person's name: what it may be, how much each name weighs, and every piece."""
+    own = [one for one in evidence if one.person_id == person.id]
+    heard = [
+        {
+            "name": one.name,
+            "weight": one.weight,
+            "source": one.source,
+            "clip": one.clip_id,
+            "memory": one.node_id,
+        }
+        for one in own
+    ]
+    found = standing(own)
+    maybe = found.maybe if person.name is None else None
+    return {"name_evidence": {"maybe": maybe, "weights": found.weights, "heard": heard}}
 
 
 def name_person(options: argparse.Namespace) -> int:
