@@ -7,7 +7,7 @@ import sys
 
 from offline_tools.bench.report import BenchmarkError
 
-BENCHMARKS = ("visitors", "faces")
+BENCHMARKS = ("visitors", "faces", "identity_stress", "days")
 
 
 def main(arguments: list[str]) -> int:
