@@ -128,7 +128,7 @@ class Identity:
         """
         row = self._row(person_id)
         person_id = row["id"]
-        name = None if name is None else checked_name(name, person_id)
+        name = None if name is None else checked_name(name, f"person {person_id}")
         if source == "code" and row["name_source"] == "resident" and row["name"] not in (None, name):
             raise IdentityConflict(
                 f"person {person_id} was named {row['name']!r} by a resident: only a resident renames them"

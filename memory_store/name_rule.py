@@ -10,19 +10,19 @@ _AN_ID = re.compile(r"(?:person_)?\d+", re.ASCII)
 _BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def checked_name(name: str, person_id: int) -> str:
-    """The name with its spaces made single; raises InvalidValue."""
+def checked_name(name: str, whose: str) -> str:
+    """The name with its spaces made single; raises InvalidValue, which says for whom it was."""
     checked = " ".join(name.split())
     if not checked:
-        raise InvalidValue(f"an empty name for person {person_id}: give a name, or None to take it away")
+        raise InvalidValue(f"an empty name for {whose}: give a name, or None to take it away")
     if len(checked) > LONGEST_NAME:
         raise InvalidValue(
-            f"a name of {len(checked)} characters for person {person_id}: at most {LONGEST_NAME} are kept"
+            f"a name of {len(checked)} characters for {whose}: at most {LONGEST_NAME} are kept"
         )
     for character in checked:
         if unicodedata.category(character) in ("Cc", "Cs", "Co") or character in _BIDIRECTIONAL:
             raise InvalidValue(
-                f"a name with the control character U+{ord(character):04X} for person {person_id}: leave it out"
+                f"a name with the control character U+{ord(character):04X} for {whose}: leave it out"
             )
     if _AN_ID.fullmatch(checked):
         raise InvalidValue(f"the name {checked!r} reads like an id: choose another")

@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 from memory_store.database import Database, Row
 from memory_store.errors import InvalidValue, UnknownId
+from memory_store.name_rule import checked_name
 from memory_store.records import NameEvidence
-
-LONGEST_NAME = 100  # characters
 
 # A row is about the face or voice `subject_id`, else about `person_id`, else about whoever speaks the line now; so
 # it goes with merges, splits and lines that are given to somebody else.
@@ -40,11 +39,7 @@ class Names:
         subject_id: int | None = None,
     ) -> bool:
         """Keep one piece; False, and nothing changed, where this line already says the same of the same."""
-        name = " ".join(name.split())
-        if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
-            raise InvalidValue(
-                f"a heard name of {len(name)} characters ({name[:20]!r}): give 1 to {LONGEST_NAME} printable ones"
-            )
+        name = checked_name(name, f"the line {node_id}")
         if not math.isfinite(weight):
             raise InvalidValue(f"name evidence of weight {weight}: give a finite number")
         if person_id is not None and subject_id is not None:

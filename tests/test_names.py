@@ -243,6 +243,16 @@ def test_evidence_goes_with_merges_and_with_the_voice(room: Room) -> None:
     assert room.name(ANNA) == "Anna"
 
 
+def test_evidence_goes_with_a_line_given_to_somebody_else(room: Room) -> None:
+    _, ((first, _),) = room.clip(room.says(LEO, "I'm Anna."))
+    with room.store.transaction():
+        room.store.reassign_line(first, room.people[ANNA])
+    assert (room.heard(LEO), room.heard(ANNA)) == ([], [("Anna", 1.0, "self")])
+    with room.store.transaction():
+        room.store.reassign_line(first, None)
+    assert room.store.name_evidence() == []
+
+
 def test_evidence_that_cannot_be_is_refused(room: Room) -> None:
     store, clip_id, person_id = room.store, room.clip_id, room.people[ANNA]
     with store.transaction():
