@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from models.speech_noise import Loudness
 from runtime.face_identity import SeenFace
-from runtime.hear import HeardSpeech
-from runtime.see import FaceLook
+from runtime.hear import HeardSpeech, SpeechSource
+from runtime.see import FaceLook, FaceTrack
 
 IN_VIEW = 0.6  # a face belongs to an utterance when it is in view for this share of it
 PASSING = 0.2  # and it is not alone when another is in view for this share
@@ -62,8 +62,10 @@ def track_alone(speech: HeardSpeech, faces: tuple[SeenFace, ...]) -> SeenFace | 
 
 def speaking_face(speech: HeardSpeech, faces: tuple[SeenFace, ...]) -> SeenFace | None:
     """The face whose voice the speech is: the one alone in view, unless its mouth kept still through long speech;
-    of several, the active speaker where that is sure; else None.
+    of several, the active speaker where that is sure; else None, as for what a screen may have said.
     """
+    if speech.source != "room":
+        return None
     passing = _in_view(speech, faces)
     mouths = [mouth_during(one.looks, speech.start_s, speech.end_s, speech.loudness) for one in passing]
     if len(passing) == 1:
@@ -73,10 +75,32 @@ def speaking_face(speech: HeardSpeech, faces: tuple[SeenFace, ...]) -> SeenFace 
     return None if speaker is None or passing[speaker].share < IN_VIEW else passing[speaker].first
 
 
+def speech_source(
+    speech: HeardSpeech, faces: tuple[SeenFace, ...], screen: tuple[FaceTrack, ...]
+) -> SpeechSource:
+    """Whether somebody in the room spoke, or a face of a screen did; open where a screen's face may have."""
+    shown = [track.looks for track in screen if track.overlaps(speech.start_s, speech.end_s) > 0]
+    if not shown:
+        return "room"
+    looks = [one.looks for one in _in_view(speech, faces)]
+    mouths = [
+        mouth_during(list(seen), speech.start_s, speech.end_s, speech.loudness) for seen in (*looks, *shown)
+    ]
+    speaker = active_speaker(mouths)
+    if speaker is None:
+        return "open"
+    if speaker < len(looks):
+        return "room"
+    follows = mouths[
+        speaker
+    ].follows  # beside somebody out of view, a mouth that merely moves says too little
+    return "screen" if follows is not None and follows >= FOLLOWS else "open"
+
+
 def _in_view(speech: HeardSpeech, faces: tuple[SeenFace, ...]) -> list[_Company]:
-    company: dict[int, _Company] = {}
+    company: dict[tuple[bool, int], _Company] = {}
     for number, face in enumerate(faces):
-        owner = face.face_id if face.face_id is not None else -1 - number
+        owner = (True, face.face_id) if face.face_id is not None else (False, number)
         one = company.setdefault(owner, _Company(face, 0.0, []))
         seen_s = face.track.overlaps(speech.start_s, speech.end_s)
         one.share += seen_s / max(speech.duration_s, 1e-6)

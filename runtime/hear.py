@@ -6,6 +6,7 @@ Whose voice it is, and what is remembered, is left to runtime/identify.py and ru
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,15 @@ CUT_OFF_S = 0.25  # speech that reaches this close to a clip's end has not ended
 LEAD_S = 0.2  # sound kept before carried speech, so that its first consonant stays whole
 SHORTEST_VOICE_S = 0.5
 
+SpeechSource = Literal["room", "screen", "open"]
+
 
 @dataclass(frozen=True, eq=False)
 class HeardSpeech:
     """One utterance. Times are media times; `vector` (192,) is None where the speech is too short for one.
 
-    `snr_db`: how far it stands above the noise around it; `loudness`: of the whole clip, to be held against mouths.
+    `snr_db`: how far it stands above the noise around it; `loudness`: of the whole clip, to be held against mouths;
+    `source`: where it came from as far as faces tell, set once they are known.
     """
 
     start_s: float
@@ -40,6 +44,7 @@ class HeardSpeech:
     vector: NDArray[np.float32] | None
     snr_db: float | None = None
     loudness: Loudness | None = None
+    source: SpeechSource = "room"
 
     @property
     def duration_s(self) -> float:

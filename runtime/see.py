@@ -18,6 +18,7 @@ from models.keyframes import encode_jpeg, scene_change, thumbnail
 from models.mouth import MouthMotion, grey_crop, mouth_motion
 from models.objects import ObjectBox, ObjectDetector
 from runtime.config import PerceiveSettings
+from runtime.screens import Screen, ScreenFinder
 from runtime.stage_times import StageTimes
 
 # Grey levels, 0 to 255. Measured on talking people: a moving face stays under 3 (scene) and 21 (aligned crop);
@@ -77,13 +78,14 @@ class Keyframe:
 
 @dataclass(frozen=True)
 class Sight:
-    """All that one clip showed. `stage_s`: seconds spent in each stage."""
+    """All that one clip showed. `stage_s`: seconds spent in each stage; `screens`: rectangles that changed at once."""
 
     tracks: tuple[FaceTrack, ...] = ()
     keyframes: tuple[Keyframe, ...] = ()
     frames: int = 0
     changed: bool = False
     stage_s: dict[str, float] = field(default_factory=dict)
+    screens: tuple[Screen, ...] = ()
 
 
 @dataclass(eq=False)
@@ -143,12 +145,18 @@ class Watcher:
         self._frames = 0
         self._changed = False
         self._times = StageTimes()
+        self._screens = ScreenFinder()
 
     def add(self, frame: Frame) -> None:
         """Look at the next frame."""
         self._frames += 1
         shape = thumbnail(frame.image)
-        change = 0.0 if self._last_shape is None else scene_change(self._last_shape, shape)
+        change = 0.0
+        if self._last_shape is not None:
+            change = scene_change(self._last_shape, shape)
+            self._screens.add(
+                frame.time_s, self._last_shape, shape, frame.image.shape[1], frame.image.shape[0]
+            )
         self._last_shape = shape
         cut = change > SCENE_CUT
         self._changed = self._changed or change > SCENE_CUT / 4
@@ -167,7 +175,9 @@ class Watcher:
         keyframes = tuple(
             self._described(*keyframe) for keyframe in sorted(self._keyframes, key=lambda k: k[0])
         )
-        sight = Sight(tracks, keyframes, self._frames, self._changed, self._times.as_dict())
+        sight = Sight(
+            tracks, keyframes, self._frames, self._changed, self._times.as_dict(), self._screens.found()
+        )
         self._reset()
         return sight
 
