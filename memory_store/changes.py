@@ -29,6 +29,9 @@ _DERIVED = {
     "edges": ("last_activated_utc_s", "activation_count"),
 }
 
+# Of these a row may go at any time, for instance an example for a better one: then there is nothing to put back.
+_REPLACEABLE = ("vectors", "negatives", "votes")
+
 Literals = dict[str, str]  # SQL literals by column, as SQLite's quote() writes them
 
 
@@ -77,9 +80,12 @@ class Changes:
         Raises ChangeContradicted, naming what stands against it, where a row was changed again since.
         """
         self._database.write("PRAGMA defer_foreign_keys = ON")
+        put_back: list[Change] = []
         for change in reversed(changes):
             where = _matching(change.key)
             exists = self._database.row(f"SELECT 1 FROM {change.table} WHERE {where}") is not None
+            if not exists and change.operation != "delete" and change.table in _REPLACEABLE:
+                continue
             if exists == (change.operation == "delete"):
                 raise ChangeContradicted(_contradiction(change))
             if change.operation == "insert":
@@ -87,12 +93,28 @@ class Changes:
                 self._database.write(f"DELETE FROM {change.table} WHERE {where}")
             elif change.operation == "delete":
                 columns, values = ", ".join(change.before), ", ".join(change.before.values())
-                self._database.write(f"INSERT INTO {change.table} ({columns}) VALUES ({values})")
+                # an edge may have been drawn anew since, under another id
+                self._database.write(f"INSERT OR IGNORE INTO {change.table} ({columns}) VALUES ({values})")
+                put_back.append(change)
             else:
-                put_back = ", ".join(f"{column} = {value}" for column, value in change.before.items())
-                sql = f"UPDATE {change.table} SET {put_back} WHERE {where} AND {_matching(change.after)}"
+                values = ", ".join(f"{column} = {value}" for column, value in change.before.items())
+                sql = f"UPDATE {change.table} SET {values} WHERE {where} AND {_matching(change.after)}"
                 if self._database.write(sql).rowcount == 0:
                     raise ChangeContradicted(_contradiction(change))
+
+        for change in put_back:
+            self._refuse_orphan(change)
+
+    def _refuse_orphan(self, change: Change) -> None:
+        """A row put back needs what it refers to; one of an example or vote goes again where that is gone."""
+        for reference in self._database.rows(f"PRAGMA foreign_key_list({change.table})"):
+            value = change.before[reference["from"]]
+            sql = f"SELECT 1 FROM {reference['table']} WHERE {reference['to']} IS {value}"
+            if value == "NULL" or self._database.row(sql) is not None:
+                continue
+            if change.table not in _REPLACEABLE:
+                raise ChangeContradicted(f"what {_row_name(change)} refers to is gone since")
+            self._database.write(f"DELETE FROM {change.table} WHERE {_matching(change.key)}")
 
     def _tables(self) -> dict[str, dict[str, bool]]:
         """The columns of each tracked table, and whether each is part of the key."""

@@ -86,10 +86,14 @@ class SpaceIndex:
             self._array, self._array_uncommitted = None, False
 
     def rebuild(self) -> None:
-        """Build the whole index from the database and save it (nothing to do while the space is small)."""
+        """Build the whole index from the database and save it; while the space is small it needs no file."""
         count, _ = self._database_state()
         self._drop_hnsw()
         self._array = None
+        try:
+            self._file.remove()
+        except OSError as error:
+            logger.warning("the old vector index of %s was not deleted: %s", self.space.name, error)
         if count >= self._exact_below:
             self._start_hnsw(count)
             while self._add(SAVED_EVERY):

@@ -209,6 +209,24 @@ class Event:
 
 
 @dataclass(frozen=True)
+class ForgetReceipt:
+    """What went when a person was forgotten; it holds no name of theirs.
+
+    counts: rows by what they were. files: pictures to delete, as their nodes named them; face_ids: whose portraits
+    to delete; sound_clip_ids: the clips whose sound to delete. shared_names: names left in texts because somebody
+    else bears them too. scrubbed: whether the database file was rewritten and its log emptied.
+    """
+
+    person_id: int
+    counts: Mapping[str, int]
+    files: tuple[str, ...]
+    face_ids: tuple[int, ...]
+    sound_clip_ids: tuple[int, ...]
+    shared_names: tuple[str, ...]
+    scrubbed: bool
+
+
+@dataclass(frozen=True)
 class Trace:
     """How one question was answered: every round, search and score, as the asker recorded it."""
 

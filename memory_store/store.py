@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,6 +15,7 @@ from memory_store.corrections import Corrections
 from memory_store.database import Database
 from memory_store.events import Events
 from memory_store.filters import NodeFilter
+from memory_store.forget import Forgetting
 from memory_store.graph import Graph
 from memory_store.history import Entry, HistoryRow, Source
 from memory_store.identity import Identity
@@ -31,6 +33,7 @@ from memory_store.records import (
     Edge,
     Event,
     Exemplar,
+    ForgetReceipt,
     Hit,
     NameEvidence,
     Negative,
@@ -74,6 +77,7 @@ class MemoryStore:
         self._identity = Identity(database, clock)
         self._negatives = Negatives(database, self._vectors)
         self._corrections = Corrections(database, self._graph, self._identity)
+        self._forgetting = Forgetting(database, self._graph, self._identity)
         self._votes = Votes(database)
         self._names = Names(database, clock)
         self._tentative = Tentative(database)
@@ -362,6 +366,17 @@ class MemoryStore:
     def undo(self, history_id: int | None = None) -> HistoryRow:
         """Undo a change, or the last correction by a resident that stands; what was undone."""
         return self._corrections.undo(history_id)
+
+    def forget_person(self, person_id: int) -> ForgetReceipt:
+        """Delete a person and everything that tells of them alone; what others share tells of "somebody".
+
+        A transaction of its own, then the file is rewritten and the indexes are built anew. Cannot be undone.
+        """
+        with self.transaction():
+            receipt = self._forgetting.person(person_id)
+        for index in self._indexes.values():
+            index.rebuild()
+        return replace(receipt, scrubbed=self._database.scrub())
 
     def recorded(
         self, action: str, person_id: int, source: Source, **detail: Any
