@@ -22,6 +22,7 @@ from runtime.identify import Identified, Identifier
 from runtime.media_files import MediaFiles, keyframe_name, portrait_name, sound_name
 from runtime.names import learn_names, provenance_of_names
 from runtime.see import Keyframe, Sight
+from runtime.tentative import TentativePeople
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Memorizer:
         boot_id: str,
         describes: bool,
         keeps_sound: bool,
+        tentative: TentativePeople,
     ) -> None:
         self._store = store
         self._identifier = identifier
@@ -58,6 +60,7 @@ class Memorizer:
         self._boot_id = boot_id
         self._describes = describes
         self._keeps_sound = keeps_sound
+        self._tentative = tentative
 
     def memorize(self, end: ClipEnd, sight: Sight, hearing: Hearing) -> MemorizedClip | None:
         """Write the clip; None when it was remembered before, and then nothing changes."""
@@ -77,6 +80,7 @@ class Memorizer:
                 self._files.write(sound_name(clip_id), encode_flac(hearing.samples, SAMPLE_RATE_HZ))
             if quiet or not lines or not self._describes:
                 self._store.set_clip_state(clip_id, "described")
+        self._tentative.after_clip(clip_id, span)
         told = tuple((line.start_s, line.end_s, self._store.render(line.text)) for line in lines)
         unsure = sum(face.face_id is None for face in who.faces) + sum(
             one.actor_id is None for one in who.speech
