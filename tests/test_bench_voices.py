@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from offline_tools.bench.spoiled_sound import Condition, Household, conditions, in_room, mixed, spoiled
+from offline_tools.bench.spoiled_sound import (
+    Condition,
+    Household,
+    conditions,
+    in_room,
+    mixed,
+    spoiled,
+    without_rumble,
+)
 from offline_tools.bench.verification import Probe
 from offline_tools.bench.voices import chosen_on_halves, measured
 from runtime.gallery import MatchRule
@@ -60,3 +68,8 @@ def test_speakers_far_apart_are_recognised_with_the_threshold_of_the_other_half(
     assert result.held_out.true_accept == result.shipped.true_accept == 1.0
     assert (result.shipped.strangers_taken, result.held_out.strangers_taken) == (1, 1)
     assert result.equal_error_rate == 0.0
+
+
+def test_rumble_under_speech_does_not_count_as_noise() -> None:
+    hum, hiss = tone(1.0, frequency_hz=50.0), tone(1.0, frequency_hz=2000.0)
+    np.testing.assert_allclose(without_rumble(hum + hiss), hiss, atol=1e-3)
