@@ -39,6 +39,7 @@ class Household:
         self, store: MemoryStore, *, step_s: float = CLIP_S, presence: Presence | None = None
     ) -> None:
         self.step_s = step_s
+        self.start_utc_s = START_UTC_S
         self.store = store
         face_rule = FaceRule(RULE, 15, 50, 32, 56, 30, 0.7)
         voice_rule = VoiceRule(RULE, sight_bonus=0.1, min_enroll_s=2.0, min_enroll_in_view_s=1.0)
@@ -59,10 +60,11 @@ class Household:
         tracks: list[FaceTrack],
         speech: list[HeardSpeech] | None = None,
         screens: tuple[Screen, ...] = (),
+        *,
+        time_known: bool = True,
     ) -> Identified:
-        span = ClipSpan(
-            self.clips, f"k{self.clips}", "test", 0.0, 30.0, START_UTC_S + self.step_s * self.clips, True
-        )
+        start_utc_s = self.start_utc_s + self.step_s * self.clips
+        span = ClipSpan(self.clips, f"k{self.clips}", "test", 0.0, CLIP_S, start_utc_s, time_known)
         self.clips += 1
         with self.store.transaction():
             clip_id = self.store.add_clip(
@@ -70,6 +72,7 @@ class Household:
                 source_name="test",
                 start_utc_s=span.start_utc_s,
                 end_utc_s=span.end_utc_s,
+                time_known=time_known,
             )
             sight = Sight(tuple(sorted(tracks, key=lambda track: track.start_s)), screens=screens)
             return self.identifier.identify(clip_id, span, sight, Hearing(tuple(speech or ())))
