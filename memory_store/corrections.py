@@ -149,8 +149,10 @@ class Corrections:
 
     def _link_apart(self, left: Sequence[int], right: Sequence[int]) -> None:
         for one in left:
+            known = self._graph.cannot_links(one)
             for other in right:
-                self._graph.add_edge(one, other, "cannot_link", detail=RESIDENT)
+                if other not in known:
+                    self._graph.add_edge(one, other, "cannot_link", detail=RESIDENT)
 
     def _remember_unlike(self, person_id: int, node_id: int) -> None:
         """The vectors of a face or voice that was taken from a person are not of their other ones."""

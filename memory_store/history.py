@@ -97,7 +97,7 @@ class History:
         stored = self._database.row("SELECT changes FROM person_history WHERE id = ?", (row.id,))
         if stored is None or stored["changes"] is None:
             raise ChangeContradicted(
-                f"change {row.id} ({row.action}) was made by an older version: it cannot be undone"
+                f"change {row.id} ({row.action}) was made by an older version and cannot be undone: use split or merge"
             )
         try:
             changes = from_json(stored["changes"])
