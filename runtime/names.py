@@ -146,7 +146,7 @@ class _Clip:
         found: dict[int, _Present] = {}
         for other in self._lines:
             gap_s = max(other.start_s - line.end_s, line.start_s - other.end_s)
-            if other is line or other.event != "heard" or gap_s > ANSWER_S:
+            if other is line or not _is_said_here(other) or gap_s > ANSWER_S:
                 continue
             found.update(
                 (present.person.id, present)
@@ -187,11 +187,14 @@ class _Clip:
 def _claims(line: GroundedLine) -> tuple[Claim, ...]:
     """What a line says of names; nothing where nobody in the room is known to say it alone."""
     told = line.provenance
-    if line.event != "heard" or told.get("overlapped") or told.get("attributed_by") in (None, "nothing"):
+    if told.get("overlapped") or told.get("attributed_by") in (None, "nothing") or not line.actors:
         return ()
-    if told.get("source", "grounded") != "grounded" or told.get("from_screen") or not line.actors:
-        return ()
-    return claims_in(str(told.get("said", "")))
+    return claims_in(str(told.get("said", ""))) if _is_said_here(line) else ()
+
+
+def _is_said_here(line: GroundedLine) -> bool:
+    """Whether a line holds words of somebody in the room, and not of a screen, or perhaps of one."""
+    return line.event == "heard" and line.provenance.get("speech_source", "room") == "room"
 
 
 def _weight(claim: Claim, line: GroundedLine) -> float:

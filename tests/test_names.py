@@ -181,7 +181,12 @@ def test_an_introduction_names_the_one_who_just_came(room: Room) -> None:
 
 @pytest.mark.parametrize(
     "provenance",
-    [{"attributed_by": "nothing"}, {"overlapped": True}, {"source": "screen"}, {"from_screen": True}],
+    [
+        {"attributed_by": "nothing"},
+        {"overlapped": True},
+        {"speech_source": "screen"},
+        {"speech_source": "open"},
+    ],
 )
 def test_a_screen_or_a_jumble_names_nobody(room: Room, provenance: dict[str, Any]) -> None:
     for _ in range(3):
