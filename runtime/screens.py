@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 CHANGED = 20.0  # grey levels by which a cell of the thumbnail changes at a cut
+WIDER = 1.1  # than high: people who come and go are not
 LARGEST = 0.5  # of the view: more than this is the robot that turned, or a lamp
 SMALLEST_CELLS = 24
 FILLED = 0.5  # of the rectangle, must have changed,
 MOST_INSIDE = 0.6  # and this share of all that changed lies in it
+CORNERS = 0.4  # and of each corner's cells this share: somebody who comes or goes leaves the upper ones empty
 LINE = 0.4  # a row or column belongs to it that changed this much beside the one that changed most
-SAME_RECTANGLE = 0.7  # intersection over union of two cuts of one screen
+SAME_RECTANGLE = 0.8  # intersection over union of two cuts of one screen
 LEAST_CUTS = 3
 CUT_GAP_S = 0.5
 
@@ -76,8 +78,12 @@ class ScreenFinder:
             return
         top, bottom = _stretch(changed.sum(axis=1))
         left, right = _stretch(changed[top : bottom + 1].sum(axis=0))
+        if top == 0 or left == 0 or bottom == changed.shape[0] - 1 or right == changed.shape[1] - 1:
+            return  # people reach the lower edge; a screen that is only partly in view is not told from them
         inside = changed[top : bottom + 1, left : right + 1]
         if float(inside.mean()) < FILLED or int(inside.sum()) < MOST_INSIDE * count:
+            return
+        if min(float(corner.mean()) for corner in _corners(inside)) < CORNERS:
             return
         across, down = width_px / changed.shape[1], height_px / changed.shape[0]
         place = Rectangle(
@@ -86,7 +92,8 @@ class ScreenFinder:
             (right - left + 1) * across,
             (bottom - top + 1) * down,
         )
-        self._cuts.append((time_s, place))
+        if place.width >= WIDER * place.height:
+            self._cuts.append((time_s, place))
 
     def found(self) -> tuple[Screen, ...]:
         """The rectangles that were cut at least three times, those with most cuts first."""
@@ -103,6 +110,17 @@ class ScreenFinder:
             screens.append(Screen(Rectangle(x, y, width, height), times))
             left = [cut for cut in left if cut not in best]
         return tuple(screens)
+
+
+def _corners(inside: NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+    """The four corners, a quarter of the height and of the width each."""
+    rows, columns = (max(1, -(-size // 4)) for size in inside.shape)
+    return [
+        inside[:rows, :columns],
+        inside[:rows, -columns:],
+        inside[-rows:, :columns],
+        inside[-rows:, -columns:],
+    ]
 
 
 def _stretch(counts: NDArray[np.int_]) -> tuple[int, int]:
