@@ -264,18 +264,23 @@ def test_evidence_that_cannot_be_is_refused(room: Room) -> None:
         line = add_line(store, "x", clip_id)
         assert store.add_name_evidence(person_id, " Anna  Berg ", clip_id, line, 1.0, "self")
         assert not store.add_name_evidence(person_id, "Anna Berg", clip_id, line, 1.0, "self")
-    bad: list[tuple[Any, ...]] = [
-        (person_id, "", clip_id, line, 1.0),
-        (person_id, "A" * 10_000, clip_id, line, 1.0),
-        (person_id, "An\0na", clip_id, line, 1.0),
-        (person_id, "Anna", clip_id, line, float("nan")),
-    ]
-    for arguments in bad:
-        with pytest.raises(InvalidValue), store.transaction():
-            store.add_name_evidence(*arguments, "self")
-    for arguments in ((99, "Anna", clip_id, line, 1.0), (person_id, "Anna", 99, line, 1.0)):
-        with pytest.raises(UnknownId), store.transaction():
-            store.add_name_evidence(*arguments, "self")
+
+    def add(person_id: int, name: str, clip_id: int, weight: float) -> None:
+        with store.transaction():
+            store.add_name_evidence(person_id, name, clip_id, line, weight, "self")
+
+    for name, weight in (
+        ("", 1.0),
+        ("A" * 10_000, 1.0),
+        ("An\0na", 1.0),
+        ("person_3", 1.0),
+        ("Anna", float("nan")),
+    ):
+        with pytest.raises(InvalidValue):
+            add(person_id, name, clip_id, weight)
+    for unknown in ((99, clip_id), (person_id, 99)):
+        with pytest.raises(UnknownId):
+            add(unknown[0], "Anna", unknown[1], 1.0)
     assert room.heard(ANNA) == [("Anna Berg", 1.0, "self")]
 
 
