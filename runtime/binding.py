@@ -77,6 +77,9 @@ class Binder:
         leads = votes[best] >= self._rule.least and votes[best] >= self._rule.margin * runner_up
         if leads and best != speaker.id and self._is_its_voice(best, voice_id, votes[best], now_utc_s):
             self._give(self._store.person(best), speaker, voice_id)
+            owner = self._store.person_of(voice_id)
+            if owner is not None and owner.id != speaker.id:
+                self._release_weaker(owner, voice_id, votes[best], now_utc_s)
         elif (
             not pinned
             and speaker.face_ids
