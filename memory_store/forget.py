@@ -164,13 +164,12 @@ class Forgetting:
     def _told_by_models(self, traits: Traits, gone: set[int]) -> set[int]:
         """Lines without a tag that a language model made, mostly of what the person said in that clip."""
         found: set[int] = set()
+        said: dict[int | None, set[str]] = {}
+        for line in map(self._graph.node, sorted(gone)):
+            words = _WORD.findall(str(line.provenance.get("said", "")))
+            said.setdefault(line.clip_id, set()).update(map(str.casefold, words))
         for clip_id in self._clips_heard(traits):
-            said = " ".join(
-                str(node.provenance.get("said", ""))
-                for node in (self._graph.node(line_id) for line_id in gone)
-                if node.clip_id == clip_id
-            )
-            words = {word.casefold() for word in _WORD.findall(said)}
+            spoken = said.get(clip_id, set())
             rows = self._database.rows(
                 """SELECT id FROM nodes WHERE clip_id = ? AND kind IN ('episodic', 'semantic', 'procedural')
                 AND json_extract(provenance, '$.source') = 'model'""",
@@ -179,7 +178,7 @@ class Forgetting:
             for node in (self._graph.node(row["id"]) for row in rows):
                 if find_tags(node.text) and not traits.quoted_in(node.text):
                     continue
-                theirs = [word for word in map(str.casefold, _WORD.findall(node.text)) if word in words]
+                theirs = [word for word in map(str.casefold, _WORD.findall(node.text)) if word in spoken]
                 mostly = 2 * len(theirs) >= len(_WORD.findall(node.text))
                 if mostly or "raw" in node.provenance or traits.quoted_in(node.text):
                     found.add(node.id)

@@ -52,12 +52,14 @@ class Identity:
             self.give(person_id, node_id, source)
 
     def give(self, person_id: int, node_id: int, source: Source) -> None:
-        """Write a binding without asking whether it may be."""
+        """Write a binding without asking whether it may be; a resident's also confirms the person."""
         self._database.write(
             """INSERT INTO person_nodes (node_id, person_id, source) VALUES (?, ?, ?) ON CONFLICT (node_id)
             DO UPDATE SET person_id = excluded.person_id, source = excluded.source""",
             (node_id, person_id, source),
         )
+        if source == "resident":
+            self._database.write("UPDATE persons SET tentative = 0 WHERE id = ? AND tentative", (person_id,))
 
     def is_pinned(self, node_id: int) -> bool:
         """Whether a resident gave the face or voice to its person."""
