@@ -33,7 +33,7 @@ def improved(held: Sequence[Example], new: Example, rule: LearnRule) -> list[Exa
 
     A view that shows what a held one shows takes its place when it is much better. Of a full set the two most
     alike are found, and the worse of them goes; of two equally good ones the one nearer to the rest, then the
-    younger. So the least distance within the set only grows, whatever the order of views with the same vectors.
+    younger. Nothing is drawn by chance: the same views in the same order leave the same exemplars.
     """
     if not held:
         return [new]

@@ -107,9 +107,9 @@ def _was_there_before(speech: HeardSpeech, span: ClipSpan, tracks: list[FaceTrac
     Sound comes late, by an echo or a slow microphone: speech that begins just as a face appears may still be of
     the one that left. What was in view before a clip began is not known, so a face there from its start counts.
     """
-    before_s = max(span.media_start_s, speech.start_s - BEFORE_S)
     if speech.start_s < span.media_start_s:  # carried over from the clip before, whose faces are not here
         return False
+    since_s = max(speech.start_s - BEFORE_S, span.media_start_s + FRAME_S) + 1e-6
+    there = any(track.start_s <= since_s and track.end_s > speech.start_s - BEFORE_S for track in tracks)
     seen_s = sum(track.overlaps(speech.start_s, speech.end_s) for track in tracks)
-    there = any(track.start_s <= before_s + FRAME_S and track.end_s >= before_s for track in tracks)
     return there and seen_s >= MOSTLY * speech.duration_s

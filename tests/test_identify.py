@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from memory_store.errors import IdentityConflict
 from runtime.hear import HeardSpeech
 from runtime.see import FaceTrack
 from tests.identified_clips import BLURRED, PROFILE, Household, open_store, says, track
+from tests.identified_days import drift_and_passers_by
 from tests.vectors import axis, near
 
 
@@ -18,7 +20,7 @@ def household(tmp_path: Path) -> Iterator[Household]:
         yield Household(store)
 
 
-ANNA, LEO = axis(0), axis(1)
+ANNA, LEO, MIA = axis(0), axis(1), axis(2)
 ANNAS_VOICE, LEOS_VOICE = axis(0, 192), axis(1, 192)
 
 
@@ -155,3 +157,104 @@ def test_similar_voices_of_two_people_in_view_stay_two(household: Household) -> 
     alike = near(ANNAS_VOICE, 0.55, 7)  # passes the plain threshold, but somebody else is in view
     spoken = household.clip([track(LEO)], [says(alike)]).speech[0]
     assert spoken.voice_id is None or household.store.person_of(spoken.voice_id).label != "person_1"
+
+
+def test_two_faces_really_together_are_known_to_be_two_for_ever(household: Household) -> None:
+    seen = household.clip([track(ANNA, 0.0, 3.0), track(LEO, 2.0, 5.0), track(MIA, 4.8, 8.0)]).faces
+    anna, leo, mia = (face.face_id for face in seen)
+    assert anna is not None and leo is not None and mia is not None
+    assert household.store.cannot_links(anna) == {leo}
+    assert household.store.cannot_links(mia) == set(), "0.2 s may be a late end of a track"
+    people = [household.store.owner_of(face) for face in (anna, leo)]
+    with pytest.raises(IdentityConflict), household.store.transaction():
+        household.store.merge_people(*people)
+
+
+def test_whoever_is_in_view_is_nobody_else_in_view_by_another_id(household: Household) -> None:
+    first = household.clip([track(ANNA)]).faces[0].face_id
+    second = household.clip([track(LEO)]).faces[0].face_id
+    with household.store.transaction():
+        household.store.merge_people(household.store.owner_of(first), household.store.owner_of(second))
+    seen = household.clip([track(ANNA, 0.0, 3.0), track(LEO, 1.0, 2.0)]).faces
+    assert seen[0].face_id == first and seen[1].face_id not in (first, second)
+
+
+def test_votes_that_contradict_who_was_seen_together_stop_nothing(household: Household) -> None:
+    household.clip([track(ANNA)], [says(ANNAS_VOICE)])
+    household.clip([track(LEO)], [says(LEOS_VOICE)])
+    household.clip([track(ANNA), track(LEO)])
+    for _ in range(4):
+        household.clip([track(LEO)], [says(ANNAS_VOICE)])
+    assert len(household.store.people()) in (2, 3) and household.store.check() == []
+
+
+def test_a_new_looking_face_with_a_known_voice_is_settled_before_anybody_is_enrolled(
+    household: Household,
+) -> None:
+    first = household.clip([track(ANNA)], [says(ANNAS_VOICE)]).faces[0]
+    household.clip([track(LEO)], [says(LEOS_VOICE)])
+    changed = track(near(ANNA, 0.35, 5))  # below what is unsure: by itself somebody new
+    seen = household.clip([changed], [says(ANNAS_VOICE)])
+    assert seen.faces[0].face_id == first.face_id == seen.speech[0].face_id
+    assert (seen.faces[0].verdict, seen.faces[0].by_voice) == ("known", True)
+    assert len(household.store.people()) == 2 and len(household.store.exemplars("face")) == 2
+    assert household.clip([changed], [says(LEOS_VOICE)]).faces[0].verdict == "new", "the voice is another's"
+
+
+def test_a_face_that_is_like_nobody_is_new_whatever_the_voice(household: Household) -> None:
+    household.clip([track(ANNA)], [says(ANNAS_VOICE)])
+    seen = household.clip([track(near(ANNA, 0.25, 5))], [says(ANNAS_VOICE)]).faces[0]
+    assert seen.verdict == "new" and len(household.store.people()) == 2
+
+
+def test_two_unlike_views_of_one_speaker_in_one_clip_are_one(household: Household) -> None:
+    turned = near(ANNA, 0.35, 5)
+    tracks = [track(ANNA, 0.0, 3.0), track(turned, 4.0, 8.0), track(turned, 10.0, 12.0)]
+    seen = household.clip(tracks, [says(ANNAS_VOICE), says(ANNAS_VOICE, 5.0, 7.5)])
+    assert len({face.face_id for face in seen.faces}) == 1
+    assert {one.face_id for one in seen.speech} == {seen.faces[0].face_id}
+    assert len(household.store.people()) == 1
+
+
+def test_speech_that_begins_as_a_face_appears_binds_nobody(household: Household) -> None:
+    household.clip([track(ANNA, 0.0, 5.0), track(LEO, 5.0, 9.0)], [says(ANNAS_VOICE, 5.1, 8.0)])  # an echo
+    assert household.store.votes() == {}
+    household.clip([track(LEO, 0.0, 3.0)], [says(ANNAS_VOICE, -1.0, 1.5)])  # carried over from another clip
+    assert household.store.votes() == {}
+    household.clip([track(LEO, 4.6, 9.0)], [says(LEOS_VOICE, 5.0, 8.0)])
+    assert len(household.store.votes()) == 1
+
+
+def test_short_speech_of_one_voice_counts_most_and_once_a_clip(household: Household) -> None:
+    speech = [says(ANNAS_VOICE, 0.5, 3.0), says(ANNAS_VOICE, 4.0, 10.0)]
+    household.clip([track(ANNA, 0.0, 12.0)], speech)
+    assert list(household.store.votes().values()) == [2.0]
+    household.clip([track(ANNA, 0.0, 12.0)], speech[1:])
+    assert list(household.store.votes().values()) == [3.0]
+
+
+def test_an_off_screen_voice_is_not_bound_to_who_listens(household: Household) -> None:
+    household.clip([track(ANNA)], [says(ANNAS_VOICE)])
+    for _ in range(2):
+        household.clip([track(ANNA, 0.0, 8.0)], [says(ANNAS_VOICE), says(LEOS_VOICE, 4.0, 7.0)])
+    anna = household.store.person_of(household.clip([track(ANNA)]).faces[0].face_id or 0)
+    assert anna is not None and len(anna.voice_ids) == 1
+
+
+@pytest.mark.parametrize("bad", [np.zeros(128), np.full(128, np.nan), np.full(128, np.inf)])
+def test_vectors_without_direction_change_nothing(household: Household, bad: np.ndarray) -> None:
+    household.clip([track(ANNA)], [says(ANNAS_VOICE)])
+    voice = np.full(192, bad[0], dtype=np.float32)
+    seen = household.clip([track(bad.astype(np.float32))], [says(voice)])
+    assert seen.faces[0].face_id is None and seen.speech[0].voice_id is None
+    assert len(household.store.people()) == 1 and household.store.check() == []
+
+
+def test_two_people_somewhat_alike_who_alternate_stay_two(household: Household) -> None:
+    alike = near(ANNA, 0.35, 1)
+    ids = [household.clip([track((ANNA, alike)[number % 2])]).faces[0].face_id for number in range(10)]
+    assert len(set(ids)) == 2 and ids[0] != ids[1] and ids[2:] == ids[:2] * 4
+
+
+def test_a_drifting_person_and_many_passers_by(household: Household) -> None:
+    drift_and_passers_by(household, clips=60, passers_by=60)
