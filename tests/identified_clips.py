@@ -26,6 +26,7 @@ START_UTC_S = 1e9
 CLIP_S = 30.0
 CAP = 4
 RULE = MatchRule(match=0.5, unsure=0.4, margin=0.05)
+VOICE_RULE = VoiceRule(RULE, sight_bonus=0.1, min_enroll_s=2.0, min_enroll_in_view_s=1.0)
 SHARP = FaceQuality(sharpness=200.0, width_px=120.0, roll_deg=0.0, yaw=0.0)
 PROFILE = FaceQuality(sharpness=200.0, width_px=120.0, roll_deg=0.0, yaw=-0.9)
 BLURRED = FaceQuality(sharpness=20.0, width_px=120.0, roll_deg=0.0, yaw=0.0)
@@ -36,18 +37,22 @@ class Household:
     """A memory, an identifier over it, and clips that arrive one after another."""
 
     def __init__(
-        self, store: MemoryStore, *, step_s: float = CLIP_S, presence: Presence | None = None
+        self,
+        store: MemoryStore,
+        *,
+        step_s: float = CLIP_S,
+        presence: Presence | None = None,
+        voice_rule: VoiceRule | None = None,
     ) -> None:
         self.step_s = step_s
         self.start_utc_s = START_UTC_S
         self.store = store
         face_rule = FaceRule(RULE, 15, 50, 32, 56, 30, 0.7)
-        voice_rule = VoiceRule(RULE, sight_bonus=0.1, min_enroll_s=2.0, min_enroll_in_view_s=1.0)
         learn = LearnRule(learn=0.56, margin=0.05, redundant=0.8, cap=CAP)
         self.identifier = Identifier(
             store,
             FaceIdentifier(store, face_rule, Profiles(store, "face", learn), model="test"),
-            VoiceIdentifier(store, voice_rule, Profiles(store, "voice", learn), model="test"),
+            VoiceIdentifier(store, voice_rule or VOICE_RULE, Profiles(store, "voice", learn), model="test"),
             Settler(store, assist=0.3),
             Binder(store, VoteRule(least=1.0, margin=2.0, half_life_days=90.0)),
             IdentifySettings(),

