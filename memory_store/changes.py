@@ -23,7 +23,8 @@ _TRACKED = (
     "negatives",
     "name_evidence",
 )
-# What later clips go on changing, and what follows from other rows: never compared and never put back.
+# What later clips go on changing, and what follows from other rows: never compared, and put back only for a face
+# or voice that no clip speaks for, since nothing else tells of it then.
 _DERIVED = {
     "nodes": ("weight", "start_utc_s", "end_utc_s", "first_seen_utc_s", "last_seen_utc_s"),
     "edges": ("last_activated_utc_s", "activation_count"),
@@ -37,7 +38,10 @@ Literals = dict[str, str]  # SQL literals by column, as SQLite's quote() writes 
 
 @dataclass(frozen=True)
 class Change:
-    """One row inserted, updated or deleted: its key, and the columns that matter before and after."""
+    """One row inserted, updated or deleted: its key, and the columns that matter before and after.
+
+    The operation "derived" is an update of derived columns alone.
+    """
 
     operation: str
     table: str
@@ -81,7 +85,7 @@ class Changes:
         """
         self._database.write("PRAGMA defer_foreign_keys = ON")
         put_back: list[Change] = []
-        for change in reversed(changes):
+        for change in reversed([change for change in changes if change.operation != "derived"]):
             where = _matching(change.key)
             exists = self._database.row(f"SELECT 1 FROM {change.table} WHERE {where}") is not None
             if not exists and change.operation != "delete" and change.table in _REPLACEABLE:
@@ -104,6 +108,11 @@ class Changes:
 
         for change in put_back:
             self._refuse_orphan(change)
+        for change in reversed([change for change in changes if change.operation == "derived"]):
+            values = ", ".join(f"{column} = {value}" for column, value in change.before.items())
+            clips = f"SELECT 1 FROM node_clips WHERE node_id = {change.key['id']}"
+            sql = f"UPDATE nodes SET {values} WHERE {_matching(change.key)} AND NOT EXISTS ({clips})"
+            self._database.write(sql)
 
     def _refuse_orphan(self, change: Change) -> None:
         """A row put back needs what it refers to; one of an example or vote goes again where that is gone."""
@@ -185,7 +194,8 @@ def _change(operation: str, table: str, columns: dict[str, bool], before: Any, a
         name for name in columns if before[name] != after[name] and name not in _DERIVED.get(table, ())
     ]
     if not changed:
-        return None
+        derived = {name: before[name] for name in _DERIVED.get(table, ())}
+        return Change("derived", table, key, derived, {}) if table == "nodes" else None
     return Change(
         operation,
         table,

@@ -54,6 +54,11 @@ class History:
             yield entry
         self._insert(action, entry, source, changes)
 
+    def note(self, action: str, person_id: int, source: Source, **detail: Any) -> None:
+        """Write a row for what there is no way back from."""
+        if not self._changes.recording:
+            self._insert(action, Entry(person_id, detail), source, None)
+
     def rows(self, person_ids: list[int] | None = None) -> list[HistoryRow]:
         """The changes, oldest first; of these persons only where they are given."""
         where, parameters = "", tuple[str, ...]()
@@ -118,14 +123,14 @@ class History:
             self._database.write(mark, (None, row.detail["undone_id"]))
         return int(newest["id"])
 
-    def _insert(self, action: str, entry: Entry, source: Source, changes: list[Change]) -> None:
+    def _insert(self, action: str, entry: Entry, source: Source, changes: list[Change] | None) -> None:
         values = {
             "created_utc_s": self._clock(),
             "action": action,
             "person_id": entry.person_id,
             "detail": json.dumps(entry.detail, ensure_ascii=False),
             "source": source,
-            "changes": to_json(changes),
+            "changes": None if changes is None else to_json(changes),
         }
         self._database.insert("person_history", values)
 

@@ -48,7 +48,12 @@ class Identity:
         self._refuse_conflict(
             [node_id], self._nodes(person_id), f"binding node {node_id} to person {person_id}"
         )
-        with self.log.recorded("bind", person_id, source, node_id=node_id, previous_person_id=previous):
+        detail = {"node_id": node_id, "previous_person_id": previous}
+        if previous is None and source == "code":  # how somebody is first met; many are, so it is kept cheap
+            self.give(person_id, node_id, source)
+            self.log.note("bind", person_id, source, **detail)
+            return
+        with self.log.recorded("bind", person_id, source, **detail):
             self.give(person_id, node_id, source)
 
     def give(self, person_id: int, node_id: int, source: Source) -> None:

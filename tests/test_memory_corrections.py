@@ -1,16 +1,19 @@
 """Corrections by residents: each is pinned, leaves negatives and nothing dangling, and can be undone exactly."""
 
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlite_utils
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_store import ChangeContradicted, IdentityConflict, InvalidValue, MemoryStore, UnknownId
 from memory_store.errors import MemoryStoreError
+from memory_store.migrations import migrations
 from tests.corrected_memory import Met, check_whole, mixed, state, three_people
 from tests.memory_samples import add_clip, add_line, open_memory
 
@@ -310,3 +313,31 @@ def test_any_sequence_keeps_the_graph_whole(steps: list[tuple[str, int, int]]) -
                 with store.transaction():
                     store.undo(undo_id)
                 assert state(directory) == after
+
+
+def test_a_memory_from_before_corrections_is_kept(tmp_path: Path) -> None:
+    """Schema 1 with a named person, a voice bound by votes and their history becomes one that can be corrected."""
+    connection = sqlite3.connect(tmp_path / "memory.db")
+    migrations.apply(sqlite_utils.Database(connection), stop_before="m002_corrections")
+    vector = np.array([1, 0, 0, 0], dtype="<f4").tobytes()
+    with connection:
+        connection.executescript(
+            """INSERT INTO nodes (id, kind, text, start_utc_s, end_utc_s, first_seen_utc_s, last_seen_utc_s)
+            VALUES (1, 'face', '', 0, 1, 0, 1), (2, 'voice', '', 0, 1, 0, 1);
+            INSERT INTO persons (id, name, tentative, created_utc_s) VALUES (1, 'Anna', 0, 0.0);
+            INSERT INTO person_nodes VALUES (1, 1), (2, 1);
+            INSERT INTO person_history VALUES (7, 1.0, 'name', 1, '{"name": "Anna", "previous_name": null}');"""
+        )
+        connection.execute("INSERT INTO vectors VALUES (5, 'face', 'face-a', 1, NULL, 1, 0.5, ?)", (vector,))
+    connection.close()
+    with open_memory(tmp_path) as store:
+        assert [row.id for row in store.history(1)] == [7] and not store.history(1)[0].undoable
+        assert [binding.pinned for binding in store.bindings(1)] == [False, False]
+        with pytest.raises(IdentityConflict, match="by a resident"), store.transaction():
+            store.name_person(1, "Bella")
+        with pytest.raises(ChangeContradicted, match="older version"), store.transaction():
+            store.undo(7)
+        with store.transaction():
+            new = store.split(1, [1])
+        assert store.exemplars("face")[0].person_id == new and store.history(1)[-1].id == 8
+        check_whole(store, tmp_path)

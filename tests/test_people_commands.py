@@ -1,13 +1,20 @@
 """`hearsight people …` as residents use it: corrections, undo, enrolment from files, and what is refused."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from drivers.media import DriverError
 from memory_store import MemoryStore, VectorSpace
+from models.keyframes import encode_jpeg
 from models.manifest import Manifest
+from runtime import compose_enroll
 from runtime.cli import main
+from runtime.compose import Parts
+from runtime.config import Settings
+from runtime.enroll import EnrollError
 from tests.corrected_memory import Met, three_people
 from tests.pictures import fetched_model
 from tests.recordings import SHARED_MEDIA, tone, write_recording
@@ -51,8 +58,6 @@ class Command:
         return printed.out if status == 0 else printed.err
 
     def json(self, *arguments: object) -> object:
-        import json
-
         return json.loads(self.run(*arguments, "--json"))
 
 
@@ -188,21 +193,21 @@ def test_enrol_from_photos_and_voice(command: Command, memory: Path, tmp_path: P
 
 def test_files_that_nobody_can_be_enrolled_from(command: Command, memory: Path, tmp_path: Path) -> None:
     _need("yunet", "sface", "silero-vad", "campplus-zh-en")
-    from models.keyframes import encode_jpeg
-
     grey = tmp_path / "grey.jpg"
     grey.write_bytes(encode_jpeg(np.full((200, 200, 3), 90, np.uint8)))
     text = tmp_path / "text.jpg"
     text.write_text("no picture")
     hum = write_recording(tmp_path / "hum.mkv", sounds=[(0.0, tone(4.0))])
-    cases = (
-        ("--photo", grey, "no face"),
-        ("--photo", text, "is no photo"),
-        ("--photo", tmp_path / "none.jpg", "cannot read the photo"),
-        ("--voice", hum, "too short"),
-        ("--voice", text, "text.jpg"),
-        ("--voice", grey, "no sound"),
-    )
-    for option, path, words in cases:
-        assert words in command.run("enroll", "Anna", option, path, status=1), path
+    parts = Parts(Settings(), Manifest.load())
+    photos, voices = compose_enroll.face_photos(parts), compose_enroll.voice_files(parts)
+    for samples, path, words in (
+        (photos.samples, grey, "no face"),
+        (photos.samples, text, "is no photo"),
+        (photos.samples, tmp_path / "none.jpg", "cannot read the photo"),
+        (voices.samples, text, "text.jpg"),
+        (voices.samples, grey, "no sound"),
+    ):
+        with pytest.raises((EnrollError, DriverError), match=words):
+            samples([path])
+    assert "too short" in command.run("enroll", "Anna", "--voice", hum, status=1)
     assert command.json("list") == []

@@ -6,6 +6,7 @@ import argparse
 import re
 
 from memory_store.history import HistoryRow
+from memory_store.records import Node
 from memory_store.store import MemoryStore
 from runtime.commands import session
 from runtime.commands.people_find import find_person, person_json
@@ -74,6 +75,7 @@ def not_them(options: argparse.Namespace) -> int:
         is_node = node.kind in ("face", "voice")
         if options.person is not None:
             _require_named(store, node.id, find_person(store, options.person).id, is_node=is_node)
+        was = _named(store, node.id) if not is_node else []
         with store.transaction():
             if is_node:
                 other = store.take_node(node.id, other)
@@ -83,7 +85,13 @@ def not_them(options: argparse.Namespace) -> int:
         what = f"{node.kind}_{node.id}" if is_node else f"Memory {node.id}"
         told = f"{what} is {whose}'s now." if is_node else f"{what} is about {whose} now."
         line = "" if is_node else store.render(store.node(node.id).text)
-        _tell(options, store, f"{told} {line}".strip(), other, memory=None if is_node else node.id)
+        also = [one for person in was for one in _of_same_clip(store, node, person)]
+        if also:
+            line += (
+                f" Of the same clip, memories {', '.join(map(str, also))} were told of them as well: look."
+            )
+        memory = None if is_node else node.id
+        _tell(options, store, f"{told} {line}".strip(), other, memory=memory, also=also)
     return 0
 
 
@@ -105,6 +113,18 @@ def node_number(text: str) -> int:
     if match is None or len(match[1]) > 18:
         raise HearsightError(f"{text!r} is no memory, face or voice: give a number, face_N or voice_N")
     return int(match[1])
+
+
+def _named(store: MemoryStore, line_id: int) -> list[int]:
+    """The people whom a line names."""
+    people = [store.person_of(edge.target) for edge in store.edges(line_id) if edge.relation == "mentions"]
+    return sorted({person.id for person in people if person is not None})
+
+
+def _of_same_clip(store: MemoryStore, line: Node, person_id: int) -> list[int]:
+    """What a language model wrote about a person in the clip of a line, perhaps because of that line."""
+    nodes = store.nodes(kinds=["episodic", "semantic"], person_id=person_id, clip_id=line.clip_id)
+    return [node.id for node in nodes if node.id != line.id and node.provenance.get("source") == "model"]
 
 
 def _require_named(store: MemoryStore, node_id: int, person_id: int, *, is_node: bool) -> None:
