@@ -63,32 +63,20 @@ class Binder:
         A tie has no leader: it binds nobody and undoes nothing (paper section 4.1 lets the best vote win; two
         people who are always met together would then share a voice).
         """
-        speaker = self._store.person_of(voice_id)
-        if speaker is None:
-            return
-        pinned = self._store.is_pinned(voice_id)
-        if pinned and speaker.face_ids:
-            return
+        speaker = self._store.owner_of(voice_id)
         votes = self._by_person(voice_id, now_utc_s)
-        ranked = sorted(votes, key=lambda person: (-votes[person], person))
-        if not ranked:
+        pinned, seen = self._store.is_pinned(voice_id), speaker is not None and self._has_face(speaker)
+        if speaker is None or not votes or (pinned and seen):
             return
+        ranked = sorted(votes, key=lambda person: (-votes[person], person))
         best, runner_up = ranked[0], votes[ranked[1]] if len(ranked) > 1 else 0.0
         leads = votes[best] >= self._rule.least and votes[best] >= self._rule.margin * runner_up
-        if leads and best != speaker.id and self._is_its_voice(best, voice_id, votes[best], now_utc_s):
-            self._give(self._store.person(best), speaker, voice_id)
-            owner = self._store.person_of(voice_id)
-            if owner is not None and owner.id != speaker.id:
-                self._release_weaker(owner, voice_id, votes[best], now_utc_s)
-        elif (
-            not pinned
-            and speaker.face_ids
-            and best != speaker.id
-            and votes[best] > votes.get(speaker.id, 0.0)
-        ):
+        if leads and best != speaker and self._is_its_voice(best, voice_id, votes[best], now_utc_s):
+            self._give(self._store.person(best), self._store.person(speaker), voice_id)
+        elif not pinned and seen and best != speaker and votes[best] > votes.get(speaker, 0.0):
             self._release(voice_id)
-        elif best == speaker.id and leads:
-            self._release_weaker(speaker, voice_id, votes[best], now_utc_s)
+        if leads and voice_id in self._nodes(best):
+            self._release_weaker(best, voice_id, votes[best], now_utc_s)
 
     def _by_person(self, voice_id: int, now_utc_s: float) -> dict[int, float]:
         """What stands for each person that the voice may belong to."""
@@ -96,29 +84,37 @@ class Binder:
         found: dict[int, float] = defaultdict(float)
         half_life_s = self._rule.half_life_days * DAY_S
         for face_id, weight in self._store.votes_of(voice_id, now_utc_s, half_life_s).items():
-            person = self._store.person_of(face_id)
-            if person is not None and apart.isdisjoint((*person.face_ids, *person.voice_ids)):
-                found[person.id] += weight
+            person = self._store.owner_of(face_id)
+            if person is not None and not (apart and apart & self._nodes(person)):
+                found[person] += weight
         return found
+
+    def _nodes(self, person_id: int) -> set[int]:
+        return {binding.node_id for binding in self._store.bindings(person_id)}
+
+    def _has_face(self, person_id: int) -> bool:
+        return any(binding.kind == "face" for binding in self._store.bindings(person_id))
 
     def _is_its_voice(self, person_id: int, voice_id: int, weight: float, now_utc_s: float) -> bool:
         """Whether no other voice of the person is as much theirs: most people have one voice."""
-        rivals = self._rivals(self._store.person(person_id), voice_id, now_utc_s)
+        rivals = self._rivals(person_id, voice_id, now_utc_s)
         return weight >= self._rule.margin * max(rivals.values(), default=0.0)
 
-    def _rivals(self, person: Person, voice_id: int, now_utc_s: float) -> dict[int, float]:
+    def _rivals(self, person_id: int, voice_id: int, now_utc_s: float) -> dict[int, float]:
         """The person's other voices, with the votes that each has together with the person's faces."""
         half_life_s = self._rule.half_life_days * DAY_S
-        found = {other: 0.0 for other in person.voice_ids if other != voice_id}
-        for face_id in person.face_ids:
-            for other, weight in self._store.votes_of(face_id, now_utc_s, half_life_s).items():
+        bindings = self._store.bindings(person_id)
+        voices = {binding.node_id for binding in bindings if binding.kind == "voice"} - {voice_id}
+        found = dict.fromkeys(sorted(voices), 0.0)
+        for binding in bindings if found else []:
+            for other, weight in self._store.votes_of(binding.node_id, now_utc_s, half_life_s).items():
                 if other in found:
                     found[other] += weight
         return found
 
-    def _release_weaker(self, person: Person, voice_id: int, weight: float, now_utc_s: float) -> None:
+    def _release_weaker(self, person_id: int, voice_id: int, weight: float, now_utc_s: float) -> None:
         """Take from a person the voices that this one, met with them far more often, shows to be others'."""
-        for other, votes in self._rivals(person, voice_id, now_utc_s).items():
+        for other, votes in self._rivals(person_id, voice_id, now_utc_s).items():
             wrong = 0.0 < votes * self._rule.margin <= weight
             if wrong and not self._store.is_pinned(other):
                 self._release(other)
@@ -129,10 +125,12 @@ class Binder:
     def _give(self, owner: Person, speaker: Person, voice_id: int) -> None:
         """Let the owner of the face have the voice: with all that its present person is, where that is only a voice."""
         stays, stands = self._pinned(speaker), self._pinned(owner)
+        rivals = bool(speaker.name and owner.name and speaker.name != owner.name) or (stays and stands)
         try:
-            if speaker.face_ids or (speaker.name and owner.name) or (stays and stands):
-                if not self._store.is_pinned(voice_id):
-                    self._store.bind(owner.id, voice_id)
+            if speaker.face_ids and not self._store.is_pinned(voice_id):
+                self._store.bind(owner.id, voice_id)
+            elif rivals or speaker.face_ids:
+                return  # two who are known by name, or by a resident's word: votes alone never make them one
             elif stays or (speaker.name and not stands):
                 self._store.merge_people(speaker.id, owner.id)
             else:

@@ -126,8 +126,7 @@ class FaceIdentifier:
             and one.track.overlaps(other.track.start_s, other.track.end_s) >= TOGETHER_S - 1e-6
         }
         for one_id, other_id in sorted(pairs):
-            owner, other_owner = self._store.person_of(one_id), self._store.person_of(other_id)
-            if owner is not None and other_owner is not None and owner.id != other_owner.id:
+            if self._store.owner_of(one_id) != self._store.owner_of(other_id):
                 self._store.add_edge(one_id, other_id, "cannot_link", detail="seen together")
 
     def _decide(self, clip_id: int, track: FaceTrack, others: Iterable[SeenFace]) -> SeenFace:
@@ -167,8 +166,8 @@ class FaceIdentifier:
                 held = self._profiles.begin([*self._known.examples(face_id), _example(view)])
                 self._known.hold(face_id, None, held)
             return
-        person = self._store.person_of(face_id)
-        self._profiles.learn(face_id, person.id if person else None, _example(view), clip_id, self._known)
+        owner = self._store.owner_of(face_id)
+        self._profiles.learn(face_id, owner, _example(view), clip_id, self._known)
 
     def _enroll(self, clip_id: int, span: ClipSpan, number: int, tracks: list[FaceTrack]) -> int:
         face_id = self._store.add_node(

@@ -97,6 +97,8 @@ class VoiceIdentifier:
         if match.verdict == "known" and match.node_id is not None:
             if self._teaches(speech, face_id):
                 self._learn(clip_id, match.node_id, speech.vector, speech.duration_s, known)
+            if self._is_known_not_to_be(match.node_id, face_id):
+                return SpokenBy(speech, match.node_id, None, "voice", "known", match.similarity)
             by: Attribution = "voice and sight" if self._agree(match.node_id, face_id, company) else "voice"
             return SpokenBy(speech, match.node_id, face_id, by, "known", match.similarity)
         if match.verdict == "new" and self._teaches(speech, face_id):
@@ -126,8 +128,17 @@ class VoiceIdentifier:
             return True
         if face_id < 0:  # a face met for the first time in this clip
             return False
-        face, voice = self._store.person_of(face_id), self._store.person_of(voice_id)
-        return face is not None and voice is not None and face.id == voice.id
+        owner = self._store.owner_of(face_id)
+        return owner is not None and owner == self._store.owner_of(voice_id)
+
+    def _is_known_not_to_be(self, voice_id: int, face_id: int | None) -> bool:
+        """Whether a resident said that a voice is not a face's person's: then it was heard from off-screen."""
+        apart = self._store.cannot_links(voice_id)
+        if not apart or face_id is None or face_id < 0:
+            return False
+        owner = self._store.owner_of(face_id)
+        theirs = {one.node_id for one in self._store.bindings(owner)} if owner is not None else set()
+        return not apart.isdisjoint(theirs | {face_id})
 
     def _teaches(self, speech: HeardSpeech, face_id: int | None) -> bool:
         least_s = self._rule.min_enroll_s if face_id is None else self._rule.min_enroll_in_view_s
@@ -154,6 +165,5 @@ class VoiceIdentifier:
     def _learn(
         self, clip_id: int, voice_id: int, vector: NDArray[np.float32], duration_s: float, known: Gallery
     ) -> None:
-        person = self._store.person_of(voice_id)
         view = Example(None, vector, duration_s)
-        self._profiles.learn(voice_id, person.id if person else None, view, clip_id, known)
+        self._profiles.learn(voice_id, self._store.owner_of(voice_id), view, clip_id, known)

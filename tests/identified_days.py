@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.identified_clips import BLURRED, SHARP, Household, says, track
+from tests.identified_clips import BLURRED, CLIP_S, SHARP, Household, says, track
 from tests.vectors import axis, near
 
 
@@ -33,7 +33,7 @@ def drift_and_passers_by(household: Household, *, clips: int, passers_by: int) -
         ids.add(household.clip(tracks).faces[0].face_id)
     assert None not in ids and len(ids) <= 2
     with household.store.transaction():
-        household.store.expire_tentative(household.store.clips(limit=1)[0].start_utc_s + 30.0)
+        household.store.expire_tentative(household.store.clips(limit=1)[0].start_utc_s + CLIP_S + 1.0)
     assert {node.id for node in household.store.nodes(kinds=["face"])} == ids
     assert household.store.check() == []
 

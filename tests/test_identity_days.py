@@ -28,11 +28,13 @@ def test_ids_survive_restarts_and_index_rebuilds(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(7200)
 def test_ids_survive_ten_thousand_clips(tmp_path: Path) -> None:
     _live(tmp_path, clips=10_000, restarts=20)
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(7200)
 def test_two_hundred_drifting_clips_and_five_hundred_passers_by(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
         drift_and_passers_by(Household(store), clips=200, passers_by=500)
