@@ -1,14 +1,18 @@
 """Which face and voice are one person: votes, margins, fading, and what is stronger than votes."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+import sqlite_utils
 
+from memory_store.migrations import migrations
 from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
 from runtime.binding import Binder, Meeting, VoteRule
@@ -186,3 +190,35 @@ def test_twenty_processes_agree() -> None:
         found = set(pool.map(run, range(20)))
     assert len(found) == 1
     assert found.pop().count("(") > 4
+
+
+def test_votes_never_join_two_who_are_known_by_different_names(votes: Votes) -> None:
+    face, voice = votes.store.person_of(votes.faces["a"]), votes.store.person_of(votes.voices["a"])
+    assert face is not None and voice is not None
+    with votes.store.transaction():
+        votes.store.name_person(face.id, "Anna")
+        votes.store.name_person(voice.id, "Leo")
+    votes.meet("aa")
+    assert votes.face_of("a") == ""
+    assert {person.name for person in votes.store.people()} >= {"Anna", "Leo"}
+
+
+def test_old_votes_are_summed_when_the_schema_grows(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with closing(sqlite3.connect(path)) as connection:
+        migrations.apply(sqlite_utils.Database(connection), stop_before="m003_vote_days")
+        connection.execute("PRAGMA foreign_keys = OFF")
+        for number, start_s in ((1, 10.0), (2, 20.0), (3, 2 * DAY_S)):
+            connection.execute(
+                f"INSERT INTO clips VALUES ({number}, 'k{number}', '', '', 0, 0, ?, ?, 1, '', 1, 1, 0, 0, 'grounded')",
+                (start_s, start_s),
+            )
+            connection.execute("INSERT INTO votes VALUES (7, 8, ?, 1.5)", (number,))
+        connection.commit()
+        migrations.apply(sqlite_utils.Database(connection))
+        sums = "SELECT day, weight, votes FROM vote_days ORDER BY day"
+        assert connection.execute(sums).fetchall() == [(0, 3.0, 2), (2, 1.5, 1)]
+        connection.execute("UPDATE clips SET start_utc_s = ? WHERE id = 1", (5 * DAY_S,))
+        assert connection.execute(sums).fetchall() == [(0, 1.5, 1), (2, 1.5, 1), (5, 1.5, 1)]
+        connection.execute("DELETE FROM votes WHERE clip_id IN (1, 2)")
+        assert connection.execute(sums).fetchall() == [(2, 1.5, 1)]

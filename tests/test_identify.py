@@ -258,3 +258,28 @@ def test_two_people_somewhat_alike_who_alternate_stay_two(household: Household) 
 
 def test_a_drifting_person_and_many_passers_by(household: Household) -> None:
     drift_and_passers_by(household, clips=60, passers_by=60)
+
+
+def test_a_voice_that_a_resident_told_apart_from_a_face_is_heard_off_screen(household: Household) -> None:
+    seen = household.clip([track(ANNA)]).faces[0].face_id
+    household.clip([], [says(LEOS_VOICE)])
+    heard = household.clip([], [says(LEOS_VOICE)]).speech[0].voice_id
+    assert seen is not None and heard is not None
+    with household.store.transaction():
+        household.store.add_edge(seen, heard, "cannot_link", detail="resident")
+    spoken = household.clip([track(ANNA)], [says(LEOS_VOICE)]).speech[0]
+    assert (spoken.voice_id, spoken.face_id, spoken.by) == (heard, None, "voice")
+    assert household.store.votes() == {}
+
+
+def test_what_a_resident_said_a_face_is_not_is_not_matched_to_it_again(household: Household) -> None:
+    first = household.clip([track(ANNA)]).faces[0].face_id
+    alike = near(ANNA, 0.6, 5)
+    assert first is not None and household.clip([track(alike)]).faces[0].face_id == first
+    (learned,) = [one for one in household.store.exemplars("face") if not np.allclose(one.vector, ANNA)]
+    with household.store.transaction():
+        household.store.remove_exemplar(learned.id)
+        household.store.add_negative(first, "face", alike, clip_id=None, source="resident")
+    seen = household.clip([track(near(alike, 0.95, 9))]).faces[0]
+    assert (seen.verdict, seen.face_id == first) == ("new", False)
+    assert household.clip([track(ANNA)]).faces[0].face_id == first
