@@ -49,7 +49,7 @@ def test_the_best_pairing_is_not_the_greedy_one() -> None:
 
 def test_wrong_names_are_utterances_whose_id_stands_for_somebody_else() -> None:
     told = [Speaking(0.0, 4.0, 1), Speaking(4.0, 6.0, 1), Speaking(6.0, 7.0, None), Speaking(9.0, 9.5, 1)]
-    assert wrong_names(TRUTH, told) == Names(named=3, wrong=2, unnamed=1)
+    assert wrong_names(TRUTH, told) == Names(ids=1, named=3, wrong=2, unnamed=1)
 
 
 def test_rttm_lines_that_are_not_speakers_are_passed_over(tmp_path: Path) -> None:

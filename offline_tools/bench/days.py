@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +24,9 @@ from offline_tools.bench.identity_run import DAY_S, ClipTold, OurRule, Reference
 from offline_tools.bench.installed import installed_parts
 from offline_tools.bench.perceived import PerceivedClip, Perception
 from offline_tools.bench.report import media, print_report
-from offline_tools.bench.shuffled_day import compose_day, footage
+from offline_tools.bench.shuffled_day import Footage, compose_day, footage
 
+STREAM = "streams/visitors_day1.mp4"
 START_UTC_S = 1777712400.0  # 2026-05-02, nine in the morning
 SPACING_S = 1000.0  # days lie this far apart when all of them are compared with the truth
 
@@ -100,30 +105,59 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m offline_tools.bench days")
     parser.add_argument("--days", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=2, help="processes that perceive days ahead")
     options = parser.parse_args(arguments)
-    stream = media("streams/visitors_day1.mp4")
-    truth = true_segments(json.loads(stream.with_name("visitors_day1.gt.json").read_text("utf-8")))
-    cut = footage(stream, truth)
-    parts = installed_parts()
-    perception = Perception(parts)
     results: list[DayResult] = []
     spent: Counter[str] = Counter()
     began_s = time.perf_counter()
-    with tempfile.TemporaryDirectory() as directory, OurRule(parts, Path(directory) / "memory") as ours:
+    perceive = partial(_perceived, seed=options.seed)
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        OurRule(installed_parts(), Path(directory)) as ours,
+        ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as workers,
+    ):
         household = Household(ours)
-        for day in range(options.days):
-            video = Path(directory) / f"day{day + 1}.mp4"
-            today = compose_day(cut, day, options.seed, video)
-            clips = list(perception.clips(video, START_UTC_S + day * DAY_S))
+        for day, (today, clips) in enumerate(workers.map(perceive, range(options.days))):
             for clip in clips:
                 spent.update(clip.sight.stage_s)
                 spent.update(clip.hearing.stage_s)
             results.append(household.live(day, clips, today))
-            video.unlink()
+            _tell(results[-1], time.perf_counter() - began_s)
+    true_people = len({segment.person for segment in _truth()})
     _print_days(results)
-    true_people = len({segment.person for segment in truth})
     _report(results, true_people, time.perf_counter() - began_s, spent)
     return 0
+
+
+def _perceived(day: int, seed: int) -> tuple[list[TrueSegment], list[PerceivedClip]]:
+    """Compose a day and perceive it: who was really there, and the clips. Runs in a process of its own."""
+    cut, perception = _tools()
+    with tempfile.TemporaryDirectory() as directory:
+        video = Path(directory) / "day.mp4"
+        today = compose_day(cut, day, seed, video)
+        return today, list(perception.clips(video, START_UTC_S + day * DAY_S))
+
+
+@cache
+def _tools() -> tuple[list[Footage], Perception]:
+    return footage(media(STREAM), _truth()), Perception(installed_parts())
+
+
+def _truth() -> list[TrueSegment]:
+    path = media(STREAM).with_suffix(".gt.json")
+    return true_segments(json.loads(path.read_text(encoding="utf-8")))
+
+
+def _tell(evening: DayResult, wall_s: float) -> None:
+    """One line a day, so that a run that is stopped early has told something."""
+    face, voice = evening.face, evening.voice
+    print(
+        f"day {evening.day}: {evening.people} people, face {face.purity:.3f} {face.completeness:.3f}, "
+        f"voice {voice.purity:.3f} {voice.completeness:.3f}, reference: {evening.reference_face.ids} faces, "
+        f"{evening.reference_voice.ids} voices; {wall_s:.0f} s",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def _resolved(told: Sequence[Claim], person_of: Callable[[int | None], int | None]) -> list[Claim]:
@@ -180,7 +214,6 @@ def _report(
         "people": last.people,
         "true_people": true_people,
         "wall_s": round(wall_s, 1),
-        "cpu_s": round(time.process_time(), 1),
         "stage_s": {name: round(seconds, 1) for name, seconds in sorted(stage_s.items())},
         "by_day": [
             {

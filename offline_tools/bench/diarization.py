@@ -30,14 +30,20 @@ STEPS = ("speech, one speaker", "turns", "utterances", "identified", "reference'
 
 @dataclass(frozen=True)
 class Names:
-    """Utterances that were given to somebody, wrongly given ones, and those given to nobody."""
+    """Utterances that were given to somebody, wrongly given ones, and those given to nobody; ids that were used."""
 
+    ids: int = 0
     named: int = 0
     wrong: int = 0
     unnamed: int = 0
 
     def __add__(self, other: Names) -> Names:
-        return Names(self.named + other.named, self.wrong + other.wrong, self.unnamed + other.unnamed)
+        return Names(
+            self.ids + other.ids,
+            self.named + other.named,
+            self.wrong + other.wrong,
+            self.unnamed + other.unnamed,
+        )
 
 
 @dataclass(frozen=True)
@@ -71,9 +77,11 @@ def main(arguments: list[str]) -> int:
         )
         for step in STEPS
     ]
+    speakers = sum(len({real.who for real in one.truth}) for one in excerpts)
     for title, names in (("runtime", ours), ("reference's rule", reference)):
         rows += [
             (f"{title}: wrong-person attributions a minute", f"{names.wrong / minutes:.2f}", "0"),
+            ("  voice ids, each excerpt by itself", str(names.ids), f"≤ {speakers} speakers"),
             (
                 "  utterances named, of them wrong, unnamed",
                 f"{names.named}, {names.wrong}, {names.unnamed}",
@@ -112,7 +120,7 @@ def wrong_names(truth: Sequence[Speaking], told: Sequence[Speaking]) -> Names:
         named += 1
         speaker = max(share, key=lambda name: (share[name], str(name))) if share else None
         wrong += speaker is None or owners.get(one.who) != speaker
-    return Names(named, wrong, len(told) - named)
+    return Names(len({one.who for one in told} - {None}), named, wrong, len(told) - named)
 
 
 class _Listening:

@@ -82,14 +82,16 @@ def in_room(speech: Sound, response: Sound) -> Sound:
     """Speech as heard in the room: same length, same power."""
     size = 1 << (len(speech) + len(response)).bit_length()
     heard = np.fft.irfft(np.fft.rfft(speech, size) * np.fft.rfft(response, size), size)[: len(speech)]
-    return (heard * np.sqrt(_power(speech) / max(_power(heard), 1e-12))).astype(np.float32)
+    loud: Sound = (heard * np.sqrt(_power(speech) / max(_power(heard), 1e-12))).astype(np.float32)
+    return loud
 
 
 def mixed(speech: Sound, noise: Sound, snr_db: float) -> Sound:
     """Speech with the noise, repeated as often as needed, at that ratio of powers."""
     long = np.resize(noise, len(speech))
     gain = np.sqrt(_power(speech) / max(_power(long), 1e-12) / 10 ** (snr_db / 10))
-    return (speech + gain * long).astype(np.float32)
+    noisy: Sound = (speech + gain * long).astype(np.float32)
+    return noisy
 
 
 def conditions(levels_db: Sequence[float]) -> list[Condition]:
