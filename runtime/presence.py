@@ -24,7 +24,9 @@ from runtime.see import FaceTrack, Sight
 # face changes by up to 2.9 (a mouth 2.1) grey levels between frames, a talker by 3.0 (6.2) and more.
 STILL_FACE, STILL_MOUTH = 3.0, 2.6
 STILL_DRIFT = 0.02  # of the face's width
-STILL_S, STILL_LOOKS = 5.0, 15
+STILL_S = 5.0
+STILL_LOOKS_HZ = 3.0  # looks a second that motion must be known of
+GLANCE_S = 0.6  # long enough to know a picture again that is known for sure
 SAME_PLACE = 0.8  # intersection over union of the face's box in two clips
 SAME_LOOK = 8.0  # grey levels between the small crops of two clips
 SAME_SCREEN = 0.6
@@ -52,6 +54,12 @@ class _Place:
     crop: NDArray[np.float32]
     clips: int
 
+    def shows(self, track: FaceTrack) -> bool:
+        """Whether a track is at this place and looks like what was seen there."""
+        if self.box.overlap(_box(track)) < SAME_PLACE:
+            return False
+        return float(np.abs(self.crop - _small_crop(track)).mean()) <= SAME_LOOK
+
 
 class Presence:
     """Sorts the tracks of one clip at a time, inside the caller's transaction.
@@ -70,12 +78,14 @@ class Presence:
         """The tracks of people in the room, and those that are only shown there; remembers both kinds of places."""
         places = self._places()
         screens = self._screens(clip_id, sight, places)
+        off_screen = [track for track in sight.tracks if not _on_screen(track, screens)]
+        pictures = self._pictures(clip_id, off_screen, places)
         present: list[FaceTrack] = []
         shown: list[tuple[FaceTrack, Kind]] = []
         for track in sight.tracks:
-            if _on_screen(track, screens):
+            if track not in off_screen:
                 shown.append((track, "screen"))
-            elif self._is_picture(clip_id, track, places):
+            elif stands_still(track, GLANCE_S) and any(place.shows(track) for place in pictures):
                 shown.append((track, "picture"))
             else:
                 present.append(track)
@@ -100,18 +110,20 @@ class Presence:
             if all(place.box.overlap(box) < SAME_SCREEN for box, _ in screens)
         ]
 
-    def _is_picture(self, clip_id: int, track: FaceTrack, places: list[_Place]) -> bool:
-        if not stands_still(track):
-            return False
-        box, crop = _box(track), _small_crop(track)
-        for place in places:
-            if place.kind != "picture" or place.box.overlap(box) < SAME_PLACE:
+    def _pictures(self, clip_id: int, tracks: list[FaceTrack], places: list[_Place]) -> list[_Place]:
+        """The places of sure pictures, after adding what this clip says of long still faces."""
+        held = [place for place in places if place.kind == "picture"]
+        supported: set[int] = set()
+        for track in tracks:
+            if not stands_still(track):
                 continue
-            if float(np.abs(place.crop - crop).mean()) <= SAME_LOOK:
-                again = self._store.reinforce(place.node_id, clip_id)
-                return place.clips + again >= self._picture_clips
-        self._remember(clip_id, "picture", box, crop)
-        return self._picture_clips <= 1
+            same = [place for place in held if place.shows(track)]
+            if same:
+                added = self._store.reinforce(same[0].node_id, clip_id)
+                supported |= {same[0].node_id} if added else set()
+            else:
+                self._remember(clip_id, "picture", _box(track), _small_crop(track))
+        return [place for place in held if place.clips + (place.node_id in supported) >= self._picture_clips]
 
     def _remember(self, clip_id: int, kind: Kind, box: Rectangle, crop: NDArray[np.float32]) -> None:
         clip = self._store.clip(clip_id)
@@ -138,10 +150,10 @@ class Presence:
         ]
 
 
-def stands_still(track: FaceTrack) -> bool:
-    """Whether a face was long in view without any motion, not even a blink."""
+def stands_still(track: FaceTrack, least_s: float = STILL_S) -> bool:
+    """Whether a face was at least so long in view without any motion, not even a blink."""
     motion = [look.motion for look in track.looks if look.motion is not None]
-    if len(motion) < STILL_LOOKS or track.end_s - track.start_s < STILL_S:
+    if len(motion) < least_s * STILL_LOOKS_HZ or track.end_s - track.start_s < least_s:
         return False
     middles = np.array([[look.x + look.width / 2, look.y + look.height / 2] for look in track.looks])
     width = float(np.median([look.width for look in track.looks]))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from runtime.grounded import grounded_lines
 from runtime.hear import HeardSpeech
 from runtime.identify import Identified
 from runtime.presence import Presence, stands_still
+from runtime.say import Speech
 from runtime.screens import Rectangle, Screen, ScreenFinder
 from runtime.see import FaceLook, FaceTrack, FaceView
 from tests.identified_clips import SHARP, Household, open_store, says
@@ -70,6 +72,15 @@ def test_a_face_that_stands_still_in_three_clips_is_a_picture(household: Househo
     assert len([person for person in household.store.people() if person.face_ids]) == 1
 
 
+def test_a_known_picture_is_known_again_at_a_glance(household: Household) -> None:
+    for _ in range(3):
+        household.clip([_face(ANNA, 1.0)])
+    brief = household.clip([_face(ANNA, 1.0, end_s=1.0)])
+    assert brief.faces == () and [one.kind for one in brief.shown] == ["picture"]
+    assert len(household.clip([_face(ANNA, 6.0, end_s=1.0)]).faces) == 1, "it moves"
+    assert len(household.clip([_face(ANNA, 1.0, at=(300.0, 100.0), end_s=1.0)]).faces) == 1, "it is elsewhere"
+
+
 def test_it_stays_one_picture_after_a_restart_and_nobody_is_enrolled_anew(tmp_path: Path) -> None:
     for _ in range(5):
         with open_store(tmp_path) as store:
@@ -123,6 +134,19 @@ def test_a_screen_is_known_again_without_a_cut(household: Household) -> None:
 def test_somebody_in_front_of_a_screen_outlasts_its_cuts(household: Household) -> None:
     who = household.clip([_face(ANNA, 5.0, at=ON_TV)], screens=(Screen(TV, CUTS),))
     assert len(who.faces) == 1 and who.shown == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "chinese"),
+    [
+        ("A picture of Anna is in view.", "看到了Anna的照片"),
+        ("A screen shows somebody.", "屏幕上看到了有人"),
+        ("Anna is in view.", "看到了Anna"),
+    ],
+)
+def test_pictures_and_screens_are_told_in_both_languages(line: str, chinese: str) -> None:
+    assert Speech("en", ZoneInfo("UTC"), 0.0).memory(line) == line
+    assert Speech("zh", ZoneInfo("UTC"), 0.0).memory(line) == chinese
 
 
 def _sound() -> Loudness:
