@@ -1,5 +1,7 @@
 """A loudspeaker behind PortAudio: plays mono samples to their end, or until it is stopped."""
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,24 @@ from drivers.portaudio import known_devices, load_portaudio
 
 
 class Speaker:
-    """One output device, None for the default; opened for each piece of sound."""
+    """One output device, None for the default; opened for each piece of sound.
 
-    def __init__(self, device: int | str | None = None, *, backend: Any = None) -> None:
+    `on_play` is told what is about to be played, its rate in Hz, and the time by `clock` at which it begins, so that
+    the robot can know its own voice when it hears it.
+    """
+
+    def __init__(
+        self,
+        device: int | str | None = None,
+        *,
+        backend: Any = None,
+        on_play: Callable[[NDArray[np.float32], int, float], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._device = device
         self._backend = backend
+        self._on_play = on_play
+        self._clock = clock
 
     def play(self, samples: NDArray[np.float32], sample_rate_hz: int) -> None:
         """Play float32 mono (n,) in [-1, 1] and return when it is over. Raises DriverError."""
@@ -26,6 +41,8 @@ class Speaker:
             return
         backend = self._backend or load_portaudio()
         sound = np.clip(np.nan_to_num(samples), -1.0, 1.0).astype(np.float32)
+        if self._on_play is not None:
+            self._on_play(sound, sample_rate_hz, self._clock())
         try:
             backend.play(sound, sample_rate_hz, device=self._device, blocking=True)
         except (backend.PortAudioError, ValueError, OSError) as error:

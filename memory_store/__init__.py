@@ -1,6 +1,7 @@
 """The memory graph in one SQLite file with vector indexes; knows no sensor and no prompt."""
 
 from memory_store.errors import (
+    ChangeContradicted,
     DatabaseBusy,
     DatabaseUnusable,
     DuplicateClip,
@@ -15,13 +16,17 @@ from memory_store.errors import (
     UnknownId,
 )
 from memory_store.records import (
+    Binding,
     Clip,
     ClipHit,
     ClipState,
     Consent,
     Edge,
     Exemplar,
+    ForgetReceipt,
     Hit,
+    NameEvidence,
+    Negative,
     Node,
     NodeKind,
     Person,
@@ -36,6 +41,8 @@ from memory_store.store import MemoryStore
 from memory_store.tags import Tag, find_tags, replace_tags
 
 __all__ = [
+    "Binding",
+    "ChangeContradicted",
     "Clip",
     "ClipHit",
     "ClipState",
@@ -45,12 +52,15 @@ __all__ = [
     "DuplicateClip",
     "Edge",
     "Exemplar",
+    "ForgetReceipt",
     "Hit",
     "IdentityConflict",
     "InvalidValue",
     "InvalidVector",
     "MemoryStore",
     "MemoryStoreError",
+    "NameEvidence",
+    "Negative",
     "NewerSchema",
     "Node",
     "NodeKind",

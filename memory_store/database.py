@@ -179,6 +179,21 @@ class Database:
             return [str(error)]
         return faults
 
+    def scrub(self) -> bool:
+        """Rewrite the file without a trace of what was deleted, and empty its log; needs as much room again.
+
+        False where another process kept reading or writing for longer than the busy timeout.
+        """
+        try:
+            self._execute("PRAGMA temp_store = FILE")  # a large memory may not fit into RAM twice
+            self._execute("VACUUM")
+            row = self.row("PRAGMA wal_checkpoint(TRUNCATE)")
+        except DatabaseBusy:
+            return False
+        finally:
+            self._execute("PRAGMA temp_store = MEMORY")
+        return row is not None and row[0] == 0
+
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
         self._connection.close()
@@ -202,6 +217,7 @@ def _configure(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # a clip that was acknowledged survives a power cut
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten with zeros
     connection.execute("PRAGMA temp_store = MEMORY")
 
 

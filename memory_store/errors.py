@@ -25,6 +25,10 @@ class IdentityConflict(MemoryStoreError):
     """A binding or merge that contradicts a cannot-link edge."""
 
 
+class ChangeContradicted(MemoryStoreError):
+    """A change that cannot be undone: it is undone already, or later changes stand against it."""
+
+
 class TransactionRequired(MemoryStoreError):
     """A write outside of a transaction, or a transaction inside another."""
 

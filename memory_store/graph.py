@@ -158,6 +158,15 @@ class Graph:
         sql = "SELECT * FROM edges WHERE source = ? OR target = ? ORDER BY id"
         return [Edge(**dict(row)) for row in self._database.rows(sql, (node_id, node_id))]
 
+    def cannot_links(self, node_id: int) -> list[int]:
+        """The nodes that a cannot-link edge tells apart from this one, by id."""
+        rows = self._database.rows(
+            """SELECT target AS other FROM edges WHERE relation = 'cannot_link' AND source = ?1
+            UNION SELECT source FROM edges WHERE relation = 'cannot_link' AND target = ?1 ORDER BY 1""",
+            (node_id,),
+        )
+        return [row["other"] for row in rows]
+
     def require_node(self, node_id: int) -> None:
         """Raise UnknownId unless the node exists."""
         if not self._exists("nodes", node_id):

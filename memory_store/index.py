@@ -45,6 +45,8 @@ class SpaceIndex:
         self._exact_below = exact_below
         self._array: VectorArray | None = None
         self._array_uncommitted = False
+        self._array_revision = 0
+        self._hnsw_revision = -1
         self._hnsw: hnswlib.Index | None = None
         self._hnsw_count = 0
         self._hnsw_last_id = 0
@@ -84,10 +86,14 @@ class SpaceIndex:
             self._array, self._array_uncommitted = None, False
 
     def rebuild(self) -> None:
-        """Build the whole index from the database and save it (nothing to do while the space is small)."""
+        """Build the whole index from the database and save it; while the space is small it needs no file."""
         count, _ = self._database_state()
         self._drop_hnsw()
         self._array = None
+        try:
+            self._file.remove()
+        except OSError as error:
+            logger.warning("the old vector index of %s was not deleted: %s", self.space.name, error)
         if count >= self._exact_below:
             self._start_hnsw(count)
             while self._add(SAVED_EVERY):
@@ -115,6 +121,14 @@ class SpaceIndex:
         )
         return (0, 0) if row is None else (row["count"], row["last_id"])
 
+    def _database_revision(self) -> int:
+        """A number that changes whenever vectors were deleted, put back or given to other nodes."""
+        row = self._database.row(
+            "SELECT revision FROM vector_counts WHERE space = ? AND model = ?",
+            (self.space.name, self.space.model),
+        )
+        return 0 if row is None else int(row["revision"])
+
     def _rows(self, after_id: int, limit: int) -> list[Row]:
         return self._database.rows(
             "SELECT id, node_id, vector FROM vectors WHERE space = ? AND model = ? AND id > ? ORDER BY id LIMIT ?",
@@ -122,7 +136,9 @@ class SpaceIndex:
         )
 
     def _synced_array(self, count: int, last_id: int) -> VectorArray:
-        array = self._array or VectorArray(self.space.dimension)
+        revision = self._database_revision()
+        known = self._array if revision == self._array_revision else None
+        array = known or VectorArray(self.space.dimension)
         if array.last_id < last_id:
             array.extend(self._rows(array.last_id, -1))
             self._array_uncommitted |= self._database.in_write
@@ -130,7 +146,7 @@ class SpaceIndex:
             array = VectorArray(self.space.dimension)
             array.extend(self._rows(0, -1))
             self._array_uncommitted |= self._database.in_write
-        self._array = array
+        self._array, self._array_revision = array, revision
         return array
 
     def _synced_hnsw(self, count: int) -> bool:
@@ -139,7 +155,8 @@ class SpaceIndex:
             self._load_hnsw()
         if self._hnsw is None:
             return False
-        if count - self._count_newer() == self._hnsw_count:
+        revision = self._database_revision()
+        if count - self._count_newer() == self._hnsw_count and revision == self._hnsw_revision:
             return True
         if self._database.in_write:  # not committed yet, perhaps never
             return False
@@ -169,7 +186,7 @@ class SpaceIndex:
             self._hnsw.mark_deleted(vector_id)
             self._hnsw_deleted.add(vector_id)
             self._unsaved += 1
-        self._hnsw_count = len(stored)
+        self._hnsw_count, self._hnsw_revision = len(stored), self._database_revision()
         return True
 
     def _load_hnsw(self) -> None:
@@ -184,6 +201,7 @@ class SpaceIndex:
             return
         self._hnsw, self._hnsw_count, self._hnsw_last_id = index, sidecar.count, sidecar.last_vector_id
         self._hnsw_deleted, self._unsaved = set(), 0
+        self._hnsw_revision = -1  # the file does not say: compared once with what the database holds
 
     def _holds_the_same(self, index: hnswlib.Index) -> bool:
         """Whether a sample, the newest included, is what the database holds under those ids."""
@@ -201,6 +219,7 @@ class SpaceIndex:
     def _start_hnsw(self, capacity: int) -> None:
         self._hnsw = new_index(self.space, capacity)
         self._hnsw_count, self._hnsw_last_id, self._hnsw_deleted = 0, 0, set()
+        self._hnsw_revision = self._database_revision()
 
     def _drop_hnsw(self) -> None:
         self._hnsw = None

@@ -85,6 +85,11 @@ class IndexFile:
             os.replace(part, self.sidecar_path)
         return True
 
+    def remove(self) -> None:
+        """Delete both files; raises OSError."""
+        self.sidecar_path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
+
     def load(self) -> tuple[hnswlib.Index, Sidecar] | str:
         """The index and its sidecar, or why there is none to use. hnswlib itself checks nothing."""
         sidecar = self._read_sidecar()

@@ -100,6 +100,23 @@ class Person:
         return self.name or f"person_{self.id}"
 
 
+@dataclass(frozen=True)
+class NameEvidence:
+    """A name that was heard for a person, and how much that counts; below 0 it speaks against the name.
+
+    source: how it was said ("self", "address", "third", "not_self", "quoted"); node_id: the line that holds it.
+    """
+
+    id: int
+    person_id: int
+    name: str
+    weight: float
+    source: str
+    clip_id: int
+    node_id: int
+    created_utc_s: float
+
+
 @dataclass(frozen=True, eq=False)
 class Exemplar:
     """One stored example of a face or a voice; `vector` has shape (dimension,), length 1, read-only."""
@@ -111,6 +128,29 @@ class Exemplar:
     vector: Vector
     quality: float
     clip_id: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Negative:
+    """A vector that a resident said is not of the face or voice `node_id`; shape (dimension,), length 1."""
+
+    id: int
+    node_id: int
+    vector: Vector
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A face or voice and who gave it to its person; a resident's word is pinned: votes never move it."""
+
+    node_id: int
+    kind: NodeKind
+    source: Literal["code", "resident"]
+
+    @property
+    def pinned(self) -> bool:
+        """Whether a resident bound it."""
+        return self.source == "resident"
 
 
 @dataclass(frozen=True)
@@ -166,6 +206,24 @@ class Event:
     stats: Mapping[str, float]
     vectors: Mapping[str, Vector]
     media: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class ForgetReceipt:
+    """What went when a person was forgotten; it holds no name of theirs.
+
+    counts: rows by what they were. files: pictures to delete, as their nodes named them; face_ids: whose portraits
+    to delete; sound_clip_ids: the clips whose sound to delete. shared_names: names left in texts because somebody
+    else bears them too. scrubbed: whether the database file was rewritten and its log emptied.
+    """
+
+    person_id: int
+    counts: Mapping[str, int]
+    files: tuple[str, ...]
+    face_ids: tuple[int, ...]
+    sound_clip_ids: tuple[int, ...]
+    shared_names: tuple[str, ...]
+    scrubbed: bool
 
 
 @dataclass(frozen=True)

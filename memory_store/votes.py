@@ -1,10 +1,13 @@
 """Votes that a face and a voice belong together: one per pair and clip."""
 
 import math
+from collections import defaultdict
 from dataclasses import dataclass
 
 from memory_store.database import Database
 from memory_store.errors import InvalidValue, UnknownId
+
+DAY_S = 86400.0
 
 
 @dataclass(frozen=True)
@@ -40,3 +43,20 @@ class Votes:
             parameters,
         )
         return {(row["face_id"], row["voice_id"]): row["total"] for row in rows}
+
+    def of_node(self, node_id: int, now_utc_s: float, half_life_s: float) -> dict[int, float]:
+        """What stands for each partner of a face or voice now: a vote halves in `half_life_s`, by whole days.
+
+        Votes from after now count whole. Sorted by the partner's id.
+        """
+        rows = self.database.rows(
+            """SELECT voice_id AS partner, day, weight FROM vote_days WHERE face_id = ?1
+            UNION ALL SELECT face_id, day, weight FROM vote_days WHERE voice_id = ?1 ORDER BY 1, 2""",
+            (node_id,),
+        )
+        today = math.floor(now_utc_s / DAY_S)
+        found: dict[int, float] = defaultdict(float)
+        for row in rows:
+            age_s = max(0, today - row["day"]) * DAY_S
+            found[row["partner"]] += row["weight"] * 0.5 ** (age_s / half_life_s)
+        return {partner: weight for partner, weight in found.items() if weight > 0.0}

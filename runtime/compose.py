@@ -16,16 +16,23 @@ from models.objects import ObjectDetector
 from models.speech import SpeechRecognizer
 from models.text import TextEmbedder
 from models.voices import SpeakerTurns, VoiceActivity, VoiceEmbedder
+from runtime.binding import Binder, VoteRule
 from runtime.clock import SystemClock, local_zone
 from runtime.config import Settings
 from runtime.control import Control
 from runtime.errors import HearsightError
+from runtime.exemplars import LearnRule, Profiles
 from runtime.face_identity import FaceIdentifier, FaceRule
 from runtime.gallery import MatchRule
 from runtime.hear import Listener
 from runtime.identify import Identifier
+from runtime.media_files import MediaFiles
+from runtime.own_speech import OwnSpeech
+from runtime.presence import Presence
 from runtime.recall import Recall, RecallLimits
 from runtime.see import Watcher
+from runtime.settling import Settler
+from runtime.tentative import TentativePeople
 from runtime.voice_identity import VoiceIdentifier, VoiceRule
 
 NO_LANGUAGE_MODEL = "none"
@@ -142,12 +149,7 @@ def watcher(parts: Parts) -> Watcher:
     """Eyes: face detection and embedding, objects."""
     settings, faces = parts.settings, parts.entry("face_embedding")
     return Watcher(
-        FaceDetector(
-            parts.directory(parts.entry("face_detection")),
-            input_side_px=settings.perceive.face_detector_side_px,
-            score_threshold=settings.perceive.face_score,
-            accelerator=settings.models.accelerator,
-        ),
+        face_detector(parts),
         FaceEmbedder(parts.directory(faces), accelerator=settings.models.accelerator),
         ObjectDetector(
             parts.directory(parts.entry("objects")), score_threshold=settings.perceive.object_score
@@ -158,8 +160,8 @@ def watcher(parts: Parts) -> Watcher:
     )
 
 
-def listener(parts: Parts) -> Listener:
-    """Ears: voice activity, speaker turns, voice embedding, speech recognition."""
+def listener(parts: Parts, own: OwnSpeech | None = None) -> Listener:
+    """Ears: voice activity, speaker turns, voice embedding, speech recognition; `own` is what the robot itself says."""
     models = parts.settings.models
     return Listener(
         VoiceActivity(parts.directory(parts.entry("voice_activity"))),
@@ -170,6 +172,7 @@ def listener(parts: Parts) -> Listener:
             languages=models.speech_languages,
         ),
         carry_speech_s=parts.settings.clip.carry_speech_s,
+        own=own,
     )
 
 
@@ -178,32 +181,68 @@ def identifier(parts: Parts, store: MemoryStore) -> Identifier:
     settings = parts.settings.identify
     faces, voices = parts.entry("face_embedding"), parts.entry("voice_embedding")
     face, voice = faces.thresholds, voices.thresholds
-    face_rule = FaceRule(
-        match=_match_rule(faces),
-        sharpness_recognise=face["sharpness_reject"],
-        sharpness_enroll=face["sharpness_enroll"],
-        width_recognise_px=face["width_recognise_px"],
-        width_enroll_px=face["width_enroll_px"],
-        roll_max_deg=face["roll_max_deg"],
-        yaw_max=face["yaw_max"],
-        new_exemplar=face["new_exemplar"],
-    )
     voice_rule = VoiceRule(
-        match=_match_rule(voices),
+        match=match_rule(voices),
         sight_bonus=voice["sight_bonus"],
-        new_exemplar=voice["new_exemplar"],
         min_enroll_s=settings.min_enroll_speech_s,
         min_enroll_in_view_s=settings.min_enroll_speech_in_view_s,
+        min_enroll_snr_db=voice["min_enroll_snr_db"],
     )
+    profiles = {
+        space: Profiles(store, space, _learn_rule(entry, settings.exemplars))
+        for space, entry in (("face", faces), ("voice", voices))
+    }
+    votes = VoteRule(settings.min_votes, settings.vote_margin, settings.vote_half_life_days)
     return Identifier(
         store,
-        FaceIdentifier(store, face_rule, exemplars=settings.exemplars, model=faces.id),
-        VoiceIdentifier(store, voice_rule, exemplars=settings.exemplars, model=voices.id),
+        FaceIdentifier(store, face_rule(faces), profiles["face"], model=faces.id),
+        VoiceIdentifier(store, voice_rule, profiles["voice"], model=voices.id),
+        Settler(store, face["assist"]),
+        Binder(store, votes),
         settings,
+        Presence(store, picture_clips=settings.picture_clips),
     )
 
 
-def _match_rule(entry: Entry) -> MatchRule:
+def tentative_people(parts: Parts, store: MemoryStore) -> TentativePeople:
+    """What lets go of people met only once."""
+    settings = parts.settings.identify
+    files = MediaFiles(parts.settings.data_dir)
+    return TentativePeople(store, files, settings.tentative_days, settings.tentative_limit)
+
+
+def face_detector(parts: Parts) -> FaceDetector:
+    """What finds faces."""
+    settings = parts.settings
+    return FaceDetector(
+        parts.directory(parts.entry("face_detection")),
+        input_side_px=settings.perceive.face_detector_side_px,
+        score_threshold=settings.perceive.face_score,
+        accelerator=settings.models.accelerator,
+    )
+
+
+def face_rule(entry: Entry) -> FaceRule:
+    """The face model's thresholds."""
+    limits = entry.thresholds
+    return FaceRule(
+        match=match_rule(entry),
+        sharpness_recognise=limits["sharpness_reject"],
+        sharpness_enroll=limits["sharpness_enroll"],
+        width_recognise_px=limits["width_recognise_px"],
+        width_enroll_px=limits["width_enroll_px"],
+        roll_max_deg=limits["roll_max_deg"],
+        yaw_max=limits["yaw_max"],
+    )
+
+
+def _learn_rule(entry: Entry, cap: int) -> LearnRule:
+    limits = entry.thresholds
+    return LearnRule(limits["learn"], limits["margin"], limits["new_exemplar"], cap)
+
+
+def match_rule(entry: Entry) -> MatchRule:
+    """When a model's vectors are taken for the same person."""
     return MatchRule(entry.thresholds["match"], entry.thresholds["unsure"], entry.thresholds["margin"])
 
 

@@ -95,6 +95,12 @@ class IdentifySettings(Section):
     min_enroll_speech_in_view_s: float = Field(1.0, ge=0.5, le=10)
     min_votes: float = Field(1.0, ge=0.5, le=100)
     vote_margin: float = Field(2.0, ge=1, le=100)
+    meta_speech_s: float = Field(5.0, ge=0, le=60)
+    meta_vote: float = Field(2.0, ge=1, le=100)
+    vote_half_life_days: float = Field(90.0, gt=0, le=36500)
+    tentative_days: float = Field(7.0, gt=0, le=3650)
+    tentative_limit: int = Field(200, ge=1, le=100000)
+    picture_clips: int = Field(3, ge=2, le=100)
 
 
 class MemorizeSettings(Section):

@@ -13,6 +13,7 @@ from runtime.control_turn import RoundPrompt, Turn, build_prompt, evidence_line,
 from runtime.evidence_pool import EvidencePool
 from runtime.grounding import content_terms, coverage, found_terms
 from runtime.judge import as_told, fault_of, says_unknown
+from runtime.name_evidence import maybe_names
 from runtime.prompts import Prompt, load_prompt
 from runtime.question import Question, read_question
 from runtime.recall import Recall
@@ -76,10 +77,16 @@ class Control:
         """The answer, already in the store's traces. asker: id of the person who asks. Raises QuestionError."""
         started, now = self._timer(), self._clock()
         question = read_question(
-            text, self._store.people(), self._store.person_of, now, self._zone, asker=asker
+            text,
+            self._store.people(),
+            self._store.person_of,
+            now,
+            self._zone,
+            asker=asker,
+            maybe=maybe_names(self._store.name_evidence()),
         )
         speech = Speech(question.language, self._zone, now)
-        notes: list[str] = []
+        notes = list(question.hearsay)
         rounds: list[Round] = []
         first: Search | None = None
         said = self._without_search(question, speech)

@@ -107,6 +107,7 @@ class Daemon:
             boot_id=boot_id(),
             describes=describe is not None,
             keeps_sound=describe is not None and self._parts.language_has_senses,
+            tentative=compose.tentative_people(self._parts, store),
         )
         memorize = MemorizeService(seen, heard, memorizer, workers["store"], self._on_clip(describe))
 

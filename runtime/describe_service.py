@@ -94,7 +94,9 @@ class DescribeService:
                 description = await self._language_worker.call(
                     self._describer.describe, material.lines, images=material.images, audio=material.sound
                 )
-                self._on_described(await self._store_worker.call(self._write, material.clip, description))
+                described = await self._store_worker.call(self._write, material, description)
+                if described is not None:
+                    self._on_described(described)
                 continue
             self._idle.set()
             if self._no_more:
@@ -106,19 +108,27 @@ class DescribeService:
         if not waiting:
             return None
         clip = waiting[0]
-        nodes = self._store.nodes(kinds=["episodic", "image"], clip_id=clip.id)
-        lines = tuple(node.text for node in nodes if node.provenance.get("source") == "grounded")
+        lines = self._lines(clip)
         if not self._with_media:
             return _Material(clip, lines, (), ())
+        nodes = self._store.nodes(kinds=["image"], clip_id=clip.id)
         images = tuple(self._file(node) for node in nodes if node.provenance.get("source") == "keyframe")
         kept = self._files.find(sound_name(clip.id))
         sound = () if kept is None else (decode_flac(kept)[0],)
         return _Material(clip, lines, images, sound)
 
+    def _lines(self, clip: Clip) -> tuple[str, ...]:
+        nodes = self._store.nodes(kinds=["episodic"], clip_id=clip.id)
+        return tuple(node.text for node in nodes if node.provenance.get("source") == "grounded")
+
     def _file(self, node: Node) -> bytes:
         return self._files.read(str(node.provenance["file"]["path"]))
 
-    def _write(self, clip: Clip, description: Description) -> DescribedClip:
+    def _write(self, material: _Material, description: Description) -> DescribedClip | None:
+        """None where a resident corrected the clip, or forgot somebody in it, meanwhile: it is read anew."""
+        clip = material.clip
+        if self._lines(clip) != material.lines:
+            return None
         self._count(description)
         reinforced = 0
         texts = [line.text for line in description.lines]

@@ -6,7 +6,7 @@ They never depend on a language model (DESIGN section 7), and name people only b
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from runtime.face_identity import SeenFace
 from runtime.identify import Identified
+from runtime.presence import ShownFace
 from runtime.see import Keyframe
 from runtime.voice_identity import SpokenBy
 
@@ -24,7 +25,7 @@ GLIMPSE_S = (
 
 _NO_TAGS = str.maketrans("<>", "  ")  # what is heard must never read as a tag
 
-Event = Literal["seen", "heard", "objects"]
+Event = Literal["seen", "heard", "objects", "picture", "screen"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,12 @@ class GroundedLine:
 
 def grounded_lines(who: Identified, keyframes: tuple[Keyframe, ...]) -> list[GroundedLine]:
     """All lines of one clip, in time order."""
-    lines = _seen(who.faces) + [_heard(one) for one in who.speech] + _objects(keyframes)
+    lines = _seen(who.faces) + [_heard(one) for one in who.speech] + _shown(who.shown) + _objects(keyframes)
+    if who.own_utterances:
+        lines = [
+            replace(line, provenance={**line.provenance, "own_utterances_left_out": who.own_utterances})
+            for line in lines
+        ]
     return sorted(lines, key=lambda line: (line.start_s, line.end_s, line.text))
 
 
@@ -87,10 +93,26 @@ def _stay(faces: list[SeenFace]) -> GroundedLine:
     return GroundedLine("seen", text, "somebody is in view", start_s, end_s, (face_id,), provenance, vectors)
 
 
+def _shown(faces: tuple[ShownFace, ...]) -> list[GroundedLine]:
+    """One line for each picture and each screen's face: nobody is there, so nobody is an actor."""
+    lines: dict[tuple[str, int | None], GroundedLine] = {}
+    for face in faces:
+        whom = "somebody" if face.face_id is None else f"<face_{face.face_id}>"
+        text = f"A picture of {whom} is in view." if face.kind == "picture" else f"A screen shows {whom}."
+        meaning = "a picture of somebody" if face.kind == "picture" else "a screen shows somebody"
+        told = {"shown_face": face.face_id}
+        start_s, end_s = face.track.start_s, face.track.end_s
+        line = GroundedLine(face.kind, text, meaning, start_s, end_s, (), told)
+        before = lines.setdefault((face.kind, face.face_id), line)
+        if before is not line:
+            lines[face.kind, face.face_id] = replace(before, end_s=max(before.end_s, end_s))
+    return list(lines.values())
+
+
 def _heard(one: SpokenBy) -> GroundedLine:
-    speaker = _speaker_tag(one)
     said = " ".join(one.speech.text.translate(_NO_TAGS).split())
     chinese = one.speech.language == "zh"
+    speaker = _speaker_tag(one, chinese and bool(said))
     if said:
         text = f"{speaker or '有人'}说：“{said}”" if chinese else f'{speaker or "Somebody"} says: "{said}"'
     else:
@@ -103,6 +125,7 @@ def _heard(one: SpokenBy) -> GroundedLine:
         "language": one.speech.language,
         "confidence": round(one.speech.confidence, 3),
         "overlapped": one.speech.overlapped,
+        "speech_source": one.speech.source,
     }
     actors = () if one.actor_id is None else (one.actor_id,)
     vectors = {} if one.speech.vector is None else {"voice": one.speech.vector}
@@ -118,7 +141,9 @@ def _heard(one: SpokenBy) -> GroundedLine:
     )
 
 
-def _speaker_tag(one: SpokenBy) -> str:
+def _speaker_tag(one: SpokenBy, chinese: bool) -> str:
+    if one.speech.source == "screen":
+        return "屏幕里的人" if chinese else "Somebody on a screen"
     if one.voice_id is not None:
         return f"<voice_{one.voice_id}>"
     return f"<face_{one.face_id}>" if one.face_id is not None else ""

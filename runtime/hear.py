@@ -6,13 +6,16 @@ Whose voice it is, and what is remembered, is left to runtime/identify.py and ru
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from drivers.media import AudioBlock
 from models.speech import SpeechRecognizer
+from models.speech_noise import Loudness, loudness, speech_snr_db
 from models.voices import Span, SpeakerTurns, Utterance, VoiceActivity, VoiceEmbedder, utterances
+from runtime.own_speech import OwnSpeech
 from runtime.stage_times import StageTimes
 
 SAMPLE_RATE_HZ = 16000
@@ -21,10 +24,16 @@ CUT_OFF_S = 0.25  # speech that reaches this close to a clip's end has not ended
 LEAD_S = 0.2  # sound kept before carried speech, so that its first consonant stays whole
 SHORTEST_VOICE_S = 0.5
 
+SpeechSource = Literal["room", "screen", "open"]
+
 
 @dataclass(frozen=True, eq=False)
 class HeardSpeech:
-    """One utterance. Times are media times; `vector` (192,) is None where the speech is too short for one."""
+    """One utterance. Times are media times; `vector` (192,) is None where the speech is too short for one.
+
+    `snr_db`: how far it stands above the noise around it; `loudness`: of the whole clip, to be held against mouths;
+    `source`: where it came from as far as faces tell, set once they are known.
+    """
 
     start_s: float
     end_s: float
@@ -33,6 +42,9 @@ class HeardSpeech:
     confidence: float
     overlapped: bool
     vector: NDArray[np.float32] | None
+    snr_db: float | None = None
+    loudness: Loudness | None = None
+    source: SpeechSource = "room"
 
     @property
     def duration_s(self) -> float:
@@ -41,19 +53,24 @@ class HeardSpeech:
 
 @dataclass(frozen=True, eq=False)
 class Hearing:
-    """All that one clip let hear. `samples` (n,) is its sound; `stage_s`: seconds spent in each stage."""
+    """All that one clip let hear. `samples` (n,) is its sound; `stage_s`: seconds spent in each stage.
+
+    own_utterances: how many stretches of the robot's own speech were heard and left out.
+    """
 
     speech: tuple[HeardSpeech, ...] = ()
     samples: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
     gap_s: float = 0.0
     carried_s: float = 0.0
     stage_s: dict[str, float] = field(default_factory=dict)
+    own_utterances: int = 0
 
 
 class Listener:
     """Takes the sound of a clip block by block, and gives the clip's Hearing at its end. Used from one thread.
 
-    Speech that the clip's end cuts off is carried over and belongs, whole, to the next clip.
+    Speech that the clip's end cuts off is carried over and belongs, whole, to the next clip. The robot's own speech,
+    as far as `own` knows it, is left out.
     """
 
     def __init__(
@@ -64,7 +81,9 @@ class Listener:
         recognizer: SpeechRecognizer,
         *,
         carry_speech_s: float,
+        own: OwnSpeech | None = None,
     ) -> None:
+        self._own = own
         self._activity = activity
         self._turns = turns
         self._embedder = embedder
@@ -112,9 +131,24 @@ class Listener:
         with self._times.timed("voice_activity"):
             spans = self._activity.spans(samples)
         carried = 0 if last else self._carry(samples, spans)
-        speech = self._understood(samples, spans, start_s) if spans else ()
+        spans, over, own = self._others(samples, spans, start_s)
+        speech = self._understood(samples, spans, over, start_s) if spans else ()
         stage_s, self._times = self._times.as_dict(), StageTimes()
-        return Hearing(speech, samples, gap_s, carried / SAMPLE_RATE_HZ, stage_s)
+        return Hearing(speech, samples, gap_s, carried / SAMPLE_RATE_HZ, stage_s, own)
+
+    def _others(
+        self, samples: NDArray[np.float32], spans: list[Span], start_s: float
+    ) -> tuple[list[Span], list[Span], int]:
+        """The speech that is not the robot's own, those stretches of it that the robot spoke over, and how many were
+        its own.
+        """
+        if self._own is None:
+            return spans, [], 0
+        with self._times.timed("own_speech"):
+            sorted_speech = self._own.sort(samples, start_s, spans)
+        others = list(sorted_speech.others)
+        over = [span for span, mixed in zip(others, sorted_speech.over, strict=True) if mixed]
+        return others, over, len(sorted_speech.own)
 
     def _carry(self, samples: NDArray[np.float32], spans: list[Span]) -> int:
         """Take speech cut off by the end out of `spans` and into the next clip; how many samples went."""
@@ -129,12 +163,14 @@ class Listener:
         return len(samples) - first
 
     def _understood(
-        self, samples: NDArray[np.float32], spans: list[Span], start_s: float
+        self, samples: NDArray[np.float32], spans: list[Span], over: list[Span], start_s: float
     ) -> tuple[HeardSpeech, ...]:
         with self._times.timed("speaker_turns"):
             found = utterances(spans, self._turns.turns(samples))
         with self._times.timed("speech_recognition"):
             words = self._recognizer.transcribe(samples, found)
+        sound = loudness(samples, start_s)
+        spoken = [(start_s + span.start_s, start_s + span.end_s) for span in spans]
         heard = []
         for utterance, said in zip(found, words, strict=True):
             heard.append(
@@ -144,8 +180,10 @@ class Listener:
                     said.text,
                     said.language,
                     said.confidence,
-                    utterance.overlapped,
+                    utterance.overlapped or _touches(utterance, over),
                     self._voice(samples, utterance),
+                    speech_snr_db(sound, start_s + utterance.start_s, start_s + utterance.end_s, spoken),
+                    sound,
                 )
             )
         return tuple(heard)
@@ -165,3 +203,7 @@ class Listener:
         samples = np.concatenate(self._blocks) if self._blocks else np.zeros(0, dtype=np.float32)
         self._blocks, self._length = [], 0
         return samples
+
+
+def _touches(utterance: Utterance, spans: list[Span]) -> bool:
+    return any(span.start_s < utterance.end_s and utterance.start_s < span.end_s for span in spans)

@@ -1,19 +1,28 @@
-"""Who was seen and who spoke in one clip, and which face and which voice are one person.
+"""Who was seen and who spoke in one clip: faces first, then voices, then what each says of the other.
 
-Runs inside the transaction of the clip it belongs to. What residents read is left to runtime/memorize.py.
+Runs inside the transaction of the clip it belongs to. Which face and which voice are one person is left to
+runtime/binding.py, what residents read to runtime/memorize.py.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from memory_store.store import MemoryStore
+from runtime.binding import Binder, Meeting
 from runtime.clips import ClipSpan
 from runtime.config import IdentifySettings
 from runtime.face_identity import FaceIdentifier, SeenFace
-from runtime.hear import Hearing
-from runtime.see import Sight
-from runtime.voice_identity import SpokenBy, VoiceIdentifier, track_alone
+from runtime.hear import HeardSpeech, Hearing
+from runtime.presence import Presence, ShownFace, recognised, with_source
+from runtime.see import FaceTrack, Sight
+from runtime.settling import Settler
+from runtime.voice_identity import SpokenBy, VoiceIdentifier
+
+BEFORE_S = 0.3  # a face that comes into view later than this before speech begins may not be the speaker's
+MOSTLY = 0.8  # and it must be in view for this share of it
+FRAME_S = 0.2  # when a face appeared is known to within a frame
 
 
 @dataclass(frozen=True)
@@ -22,72 +31,85 @@ class Identified:
 
     faces: tuple[SeenFace, ...]
     speech: tuple[SpokenBy, ...]
+    shown: tuple[ShownFace, ...] = ()
+    own_utterances: int = 0
 
 
 class Identifier:
-    """Faces first, then voices, then one vote per face and voice that were met alone together."""
+    """Decides all faces, then the voices, settles what is open by both, and only then enrols who is still new."""
 
     def __init__(
-        self, store: MemoryStore, faces: FaceIdentifier, voices: VoiceIdentifier, settings: IdentifySettings
+        self,
+        store: MemoryStore,
+        faces: FaceIdentifier,
+        voices: VoiceIdentifier,
+        settler: Settler,
+        binder: Binder,
+        settings: IdentifySettings,
+        presence: Presence | None = None,
     ) -> None:
+        self._presence = presence
         self._store = store
         self._faces = faces
         self._voices = voices
+        self._settler = settler
+        self._binder = binder
         self._settings = settings
 
     def identify(self, clip_id: int, span: ClipSpan, sight: Sight, hearing: Hearing) -> Identified:
-        """Decide, enrol, vote and bind, inside the caller's transaction."""
-        faces = self._faces.identify(clip_id, span, sight.tracks)
-        speech = self._voices.identify(clip_id, span, hearing.speech, faces)
-        faces = tuple(self._settled(face, faces, speech) for face in faces)
-        pairs = {
-            (one.face_id, one.voice_id)
-            for one in speech
-            if one.face_id is not None and one.voice_id is not None and not one.speech.overlapped
-        }
-        for face_id, voice_id in sorted(pairs):
-            self._store.add_vote(face_id, voice_id, clip_id, 1.0)
-        for voice_id in sorted({voice_id for _, voice_id in pairs}):
-            self._bind(voice_id)
-        return Identified(faces, speech)
-
-    def _settled(self, face: SeenFace, faces: tuple[SeenFace, ...], speech: tuple[SpokenBy, ...]) -> SeenFace:
-        """An unsure face that is most like somebody whose voice is heard while no other face is in view is theirs.
-
-        Two weak signs that agree are enough to say who it is; the face is still not learned from.
-        """
-        if face.verdict != "unsure" or face.candidate_id is None:
-            return face
-        candidate = self._store.person_of(face.candidate_id)
-        for one in speech:
-            if one.verdict != "known" or one.voice_id is None or track_alone(one.speech, faces) is not face:
-                continue
-            speaker = self._store.person_of(one.voice_id)
-            if candidate is not None and speaker is not None and speaker.id == candidate.id:
-                return replace(face, face_id=face.candidate_id, verdict="known")
-        return face
-
-    def _bind(self, voice_id: int) -> None:
-        """Give a voice to the face it was met with most often, when that face leads by the margin.
-
-        Ties have no leader, so they bind nobody (paper section 4.1 lets the best vote win; two people who are
-        always met together would then share a voice).
-        """
-        votes = sorted(
-            (
-                (weight, -face_id)
-                for (face_id, voice), weight in self._store.votes().items()
-                if voice == voice_id
-            ),
-            reverse=True,
+        """Decide, settle, enrol, vote and bind, inside the caller's transaction."""
+        present, elsewhere = (
+            (sight.tracks, ()) if self._presence is None else self._presence.sort(clip_id, sight)
         )
-        best, runner_up = votes[0], votes[1][0] if len(votes) > 1 else 0.0
-        if best[0] < self._settings.min_votes or best[0] < self._settings.vote_margin * runner_up:
-            return
-        owner, speaker = self._store.person_of(-best[1]), self._store.person_of(voice_id)
-        if owner is None or speaker is None or owner.id == speaker.id:
-            return
-        if speaker.face_ids or speaker.name or len(speaker.voice_ids) > 1:
-            self._store.bind(owner.id, voice_id)
-        else:
-            self._store.merge_people(owner.id, speaker.id)
+        faces = self._faces.decide(clip_id, present)
+        shown = recognised(elsewhere, self._faces.resembles)
+        speech = self._voices.identify(clip_id, span, with_source(hearing.speech, faces, shown), faces)
+        faces, speech = self._settler.settle(faces, speech)
+        numbers = self._faces.enroll(clip_id, span, faces)
+        faces = tuple(replace(face, face_id=_number(face.face_id, numbers)) for face in faces)
+        speech = tuple(replace(one, face_id=_number(one.face_id, numbers)) for one in speech)
+        self._faces.remember_together(faces)
+        self._confirm(clip_id, faces, speech)
+        self._binder.vote(clip_id, span.start_utc_s, self._meetings(span, faces, speech))
+        return Identified(faces, speech, shown, hearing.own_utterances)
+
+    def _confirm(self, clip_id: int, faces: tuple[SeenFace, ...], speech: tuple[SpokenBy, ...]) -> None:
+        """Whoever is met surely in a second clip is no longer tentative."""
+        sure = {face.face_id for face in faces if face.verdict == "known" and not face.by_voice}
+        sure |= {one.voice_id for one in speech if one.verdict == "known"}
+        for node_id in sorted(node_id for node_id in sure if node_id is not None):
+            self._store.confirm(node_id, clip_id)
+
+    def _meetings(
+        self, span: ClipSpan, faces: tuple[SeenFace, ...], speech: tuple[SpokenBy, ...]
+    ) -> list[Meeting]:
+        """Each face and voice that were met as one: a short utterance of one voice says the most."""
+        meetings = []
+        for one in speech:
+            if one.face_id is None or one.voice_id is None or one.speech.overlapped:
+                continue
+            shown = [face for face in faces if face.face_id == one.face_id]
+            if _was_there_before(one.speech, span, [face.track for face in shown]):
+                meta = one.speech.duration_s <= self._settings.meta_speech_s
+                sure = meta and not all(face.by_voice for face in shown)
+                weight = self._settings.meta_vote if sure else 1.0
+                meetings.append(Meeting(one.face_id, one.voice_id, weight))
+        return meetings
+
+
+def _number(face_id: int | None, numbers: Mapping[int, int]) -> int | None:
+    return None if face_id is None else numbers.get(face_id, face_id)
+
+
+def _was_there_before(speech: HeardSpeech, span: ClipSpan, tracks: list[FaceTrack]) -> bool:
+    """Whether a face was in view already when the speech began, and for most of it.
+
+    Sound comes late, by an echo or a slow microphone: speech that begins just as a face appears may still be of
+    the one that left. What was in view before a clip began is not known, so a face there from its start counts.
+    """
+    if speech.start_s < span.media_start_s:  # carried over from the clip before, whose faces are not here
+        return False
+    since_s = max(speech.start_s - BEFORE_S, span.media_start_s + FRAME_S) + 1e-6
+    there = any(track.start_s <= since_s and track.end_s > speech.start_s - BEFORE_S for track in tracks)
+    seen_s = sum(track.overlaps(speech.start_s, speech.end_s) for track in tracks)
+    return there and seen_s >= MOSTLY * speech.duration_s

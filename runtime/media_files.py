@@ -76,6 +76,32 @@ class MediaFiles:
         except OSError as error:
             raise MediaFileError(f"cannot read {self._root / path}: {error.strerror}") from error
 
+    def delete(self, path: str) -> bool:
+        """Delete a file named in a node's provenance, and its directory when that is empty; whether it was there.
+
+        Raises MediaFileError when it cannot be deleted.
+        """
+        full = self._root / path
+        if not full.resolve().is_relative_to((self._root / "media").resolve()):
+            raise MediaFileError(f"{path!r} lies outside of the memory's media: it is not deleted")
+        try:
+            full.unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise MediaFileError(f"cannot delete {full}: {error.strerror}; check its rights") from error
+        if not any(full.parent.iterdir()):
+            full.parent.rmdir()
+        return True
+
     def find(self, name: str) -> bytes | None:
         """The bytes of media/`name`, or None where there is no such file."""
         return self.read(f"media/{name}") if (self._root / "media" / name).exists() else None
+
+    def remove(self, name: str) -> None:
+        """Delete media/`name` where it is there. Raises MediaFileError where it cannot be deleted."""
+        path = self._root / "media" / name
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise MediaFileError(f"cannot delete {path}: {error.strerror}") from error

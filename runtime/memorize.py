@@ -20,7 +20,9 @@ from runtime.grounded import GroundedLine, grounded_lines, is_quiet
 from runtime.hear import SAMPLE_RATE_HZ, Hearing
 from runtime.identify import Identified, Identifier
 from runtime.media_files import MediaFiles, keyframe_name, portrait_name, sound_name
+from runtime.names import learn_names, provenance_of_names
 from runtime.see import Keyframe, Sight
+from runtime.tentative import TentativePeople
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Memorizer:
         boot_id: str,
         describes: bool,
         keeps_sound: bool,
+        tentative: TentativePeople,
     ) -> None:
         self._store = store
         self._identifier = identifier
@@ -57,6 +60,7 @@ class Memorizer:
         self._boot_id = boot_id
         self._describes = describes
         self._keeps_sound = keeps_sound
+        self._tentative = tentative
 
     def memorize(self, end: ClipEnd, sight: Sight, hearing: Hearing) -> MemorizedClip | None:
         """Write the clip; None when it was remembered before, and then nothing changes."""
@@ -68,7 +72,7 @@ class Memorizer:
             who = self._identifier.identify(clip_id, span, sight, hearing)
             quiet = is_quiet(who, sight.changed)
             lines = [] if quiet else grounded_lines(who, sight.keyframes)
-            self._add_lines(clip_id, span, lines)
+            learn_names(self._store, clip_id, self._add_lines(clip_id, span, lines))
             if not quiet:
                 self._add_keyframes(clip_id, span, sight.keyframes)
             self._add_portraits(who)
@@ -76,6 +80,7 @@ class Memorizer:
                 self._files.write(sound_name(clip_id), encode_flac(hearing.samples, SAMPLE_RATE_HZ))
             if quiet or not lines or not self._describes:
                 self._store.set_clip_state(clip_id, "described")
+        self._tentative.after_clip(clip_id, span)
         told = tuple((line.start_s, line.end_s, self._store.render(line.text)) for line in lines)
         unsure = sum(face.face_id is None for face in who.faces) + sum(
             one.actor_id is None for one in who.speech
@@ -100,9 +105,13 @@ class Memorizer:
             audio_gap_s=hearing.gap_s,
         )
 
-    def _add_lines(self, clip_id: int, span: ClipSpan, lines: list[GroundedLine]) -> None:
+    def _add_lines(
+        self, clip_id: int, span: ClipSpan, lines: list[GroundedLine]
+    ) -> list[tuple[int, GroundedLine]]:
+        """Write the lines; each with the id of its node."""
         if not lines:
-            return
+            return []
+        stored: list[tuple[int, GroundedLine]] = []
         vectors = self._embed_passage([line.meaning for line in lines])
         for line, vector in zip(lines, vectors, strict=True):
             node_id = self._store.add_node(
@@ -116,11 +125,14 @@ class Memorizer:
                     "event": line.event,
                     "media_s": [round(line.start_s, 3), round(line.end_s, 3)],
                     **line.provenance,
+                    **provenance_of_names(line),
                 },
                 vectors={"text": vector, **line.vectors},
             )
             for actor in line.actors:
                 self._store.add_edge(node_id, actor, "mentions", detail="actor")
+            stored.append((node_id, line))
+        return stored
 
     def _add_keyframes(self, clip_id: int, span: ClipSpan, keyframes: tuple[Keyframe, ...]) -> None:
         for number, keyframe in enumerate(keyframes):

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,7 +41,8 @@ class Question:
 
     persons: those named, with two of one name both; unknown: ids that no person has; terms: its content words
     without persons and times; intent and topic: only when the question has a plain form that code can answer;
-    whole_topic: the topic with the words that were read as a time, since they may be part of what was said.
+    whole_topic: the topic with the words that were read as a time, since they may be part of what was said;
+    hearsay: names that nobody carries for certain, and of whom each was heard, as notes for the trace.
     """
 
     text: str
@@ -53,6 +54,7 @@ class Question:
     intent: Intent | None
     topic: str
     whole_topic: str
+    hearsay: tuple[str, ...] = ()
 
 
 _PERSON_NUMBER = re.compile(r"\bperson[_ #]?(\d{1,9})\b|<(?:face|voice)_(\d{1,9})>", re.IGNORECASE)
@@ -77,11 +79,17 @@ def read_question(
     zone: ZoneInfo,
     *,
     asker: int | None = None,
+    maybe: Mapping[int, str] | None = None,
 ) -> Question:
-    """Read a question. person_of: the person a face or voice node is bound to. Raises QuestionError."""
+    """Read a question. Raises QuestionError.
+
+    person_of: the person a face or voice node is bound to; maybe: by person, a name that was heard and not proved,
+    which counts where nobody carries it for certain.
+    """
     cleaned = check_question(text)
     time, core = find_time(cleaned, now_utc_s, zone)
     persons, unknown, masked = _find_persons(core, people, person_of)
+    hearsay, masked = _find_hearsay(masked, people, maybe or {}, persons)
     if asker is not None and _ASKER.search(masked):
         persons += [person for person in people if person.id == asker and person not in persons]
         masked = _ASKER.sub("\0", masked)
@@ -96,6 +104,7 @@ def read_question(
         intent=intent if persons or intent in ("who_said", "present", "count") else None,
         topic=topic,
         whole_topic=_find_form(cleaned)[1] if intent == "who_said" else topic,
+        hearsay=hearsay,
     )
 
 
@@ -140,6 +149,24 @@ def _find_persons(
             persons += [person for person in people if person.name == name and person not in persons]
             text = pattern.sub("\0", text)
     return persons, unknown, text
+
+
+def _find_hearsay(
+    text: str, people: Sequence[Person], maybe: Mapping[int, str], persons: list[Person]
+) -> tuple[tuple[str, ...], str]:
+    """Adds who may be meant by names that nobody carries for certain; what was taken for whom, and the text masked."""
+    notes: list[str] = []
+    unnamed = [person for person in people if person.name is None and person.id in maybe]
+    for name in sorted({maybe[person.id] for person in unnamed}, key=lambda name: (-len(name), name)):
+        pattern = _name_pattern(name)
+        if not pattern.search(text):
+            continue
+        for person in unnamed:
+            if maybe[person.id] == name:
+                notes.append(f"{name} is known by hearsay only: taken for {person.label}.")
+                persons += [person] if person not in persons else []
+        text = pattern.sub("\0", text)
+    return tuple(notes), text
 
 
 def _name_pattern(name: str) -> re.Pattern[str]:

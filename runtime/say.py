@@ -9,6 +9,9 @@ from runtime.prompts import Language, load_phrases
 
 _SAYS = re.compile(r'(?P<who>[^"“]{1,80}?)(?: says: "|说：“)(?P<what>.*)["”]')
 _IN_VIEW = re.compile(r"(?P<who>[^\":]{1,80}?) is in view\.?")
+_PICTURE = re.compile(r"A picture of (?P<who>[^\":]{1,80}?) is in view\.?")
+_SCREEN = re.compile(r"A screen shows (?P<who>[^\":]{1,80}?)\.?")
+_LINES = ((_SAYS, "says_line"), (_PICTURE, "picture_line"), (_SCREEN, "screen_line"), (_IN_VIEW, "view_line"))
 _SOMEBODY = ("Somebody", "有人")
 
 FIRST_KNOWN_UTC_S = 365 * 86400.0
@@ -59,11 +62,13 @@ class Speech:
 
     def memory(self, line: str) -> str:
         """A grounded line in this language; every other line as it is."""
-        for pattern, key in ((_SAYS, "says_line"), (_IN_VIEW, "view_line")):
+        for pattern, key in _LINES:
             match = pattern.fullmatch(line)
             if match is not None:
                 values = match.groupdict()
                 if values["who"] in _SOMEBODY:
                     values["who"] = self.phrase("someone_subject")
+                elif values["who"] == "somebody":
+                    values["who"] = self.phrase("someone_subject").lower()
                 return self.phrase(key, **values)
         return line

@@ -15,8 +15,10 @@ from drivers.media import Frame
 from models.face_quality import FaceQuality, face_quality
 from models.faces import FaceBox, FaceDetector, FaceEmbedder, align_face
 from models.keyframes import encode_jpeg, scene_change, thumbnail
+from models.mouth import MouthMotion, grey_crop, mouth_motion
 from models.objects import ObjectBox, ObjectDetector
 from runtime.config import PerceiveSettings
+from runtime.screens import Screen, ScreenFinder
 from runtime.stage_times import StageTimes
 
 # Grey levels, 0 to 255. Measured on talking people: a moving face stays under 3 (scene) and 21 (aligned crop);
@@ -26,6 +28,7 @@ CROP_CHANGE = 21.0
 EMBED_EVERY_S = 1.0
 TRACK_GAP_S = 0.7
 VIEWS_PER_TRACK = 12
+MOTION_GAP_S = 0.45  # looks further apart than this say nothing of motion
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,13 +41,26 @@ class FaceView:
     crop: NDArray[np.uint8]
 
 
+@dataclass(frozen=True)
+class FaceLook:
+    """Where a face was in one frame, in pixels, and how it moved since the frame before, where that is known."""
+
+    time_s: float
+    x: float
+    y: float
+    width: float
+    height: float
+    motion: MouthMotion | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class FaceTrack:
-    """One face followed through a clip: one identity. Times are media times."""
+    """One face followed through a clip: one identity. Times are media times; one look for each frame."""
 
     start_s: float
     end_s: float
     views: tuple[FaceView, ...]
+    looks: tuple[FaceLook, ...] = ()
 
     def overlaps(self, start_s: float, end_s: float) -> float:
         """Seconds shared with a span."""
@@ -62,13 +78,14 @@ class Keyframe:
 
 @dataclass(frozen=True)
 class Sight:
-    """All that one clip showed. `stage_s`: seconds spent in each stage."""
+    """All that one clip showed. `stage_s`: seconds spent in each stage; `screens`: rectangles that changed at once."""
 
     tracks: tuple[FaceTrack, ...] = ()
     keyframes: tuple[Keyframe, ...] = ()
     frames: int = 0
     changed: bool = False
     stage_s: dict[str, float] = field(default_factory=dict)
+    screens: tuple[Screen, ...] = ()
 
 
 @dataclass(eq=False)
@@ -79,9 +96,11 @@ class _OpenTrack:
     crop_shape: NDArray[np.float32]
     embedded_s: float
     views: list[FaceView]
+    grey: NDArray[np.float32]
+    looks: list[FaceLook]
 
     def closed(self, frame_s: float) -> FaceTrack:
-        return FaceTrack(self.start_s, self.seen_s + frame_s, tuple(self.views))
+        return FaceTrack(self.start_s, self.seen_s + frame_s, tuple(self.views), tuple(self.looks))
 
 
 _TrackTest = Callable[[_OpenTrack], bool]
@@ -126,12 +145,18 @@ class Watcher:
         self._frames = 0
         self._changed = False
         self._times = StageTimes()
+        self._screens = ScreenFinder()
 
     def add(self, frame: Frame) -> None:
         """Look at the next frame."""
         self._frames += 1
         shape = thumbnail(frame.image)
-        change = 0.0 if self._last_shape is None else scene_change(self._last_shape, shape)
+        change = 0.0
+        if self._last_shape is not None:
+            change = scene_change(self._last_shape, shape)
+            self._screens.add(
+                frame.time_s, self._last_shape, shape, frame.image.shape[1], frame.image.shape[0]
+            )
         self._last_shape = shape
         cut = change > SCENE_CUT
         self._changed = self._changed or change > SCENE_CUT / 4
@@ -150,7 +175,9 @@ class Watcher:
         keyframes = tuple(
             self._described(*keyframe) for keyframe in sorted(self._keyframes, key=lambda k: k[0])
         )
-        sight = Sight(tracks, keyframes, self._frames, self._changed, self._times.as_dict())
+        sight = Sight(
+            tracks, keyframes, self._frames, self._changed, self._times.as_dict(), self._screens.found()
+        )
         self._reset()
         return sight
 
@@ -186,17 +213,20 @@ class Watcher:
             if likeness < self._same_face:  # the box stayed, the face did not: somebody else begins here
                 self._open.remove(track)
                 self._done.append(track.closed(self._frame_s))
-                self._open.append(_OpenTrack(frame.time_s, frame.time_s, box, shape, frame.time_s, [view]))
+                self._open.append(_opened(frame.time_s, box, crop, view))
                 return
             track.views.append(view)
             track.embedded_s = frame.time_s
             _thin(track.views)
-        track.seen_s, track.box, track.crop_shape = frame.time_s, box, shape
+        grey = grey_crop(crop)
+        recent = frame.time_s - track.seen_s <= MOTION_GAP_S
+        track.looks.append(_look(frame.time_s, box, mouth_motion(track.grey, grey) if recent else None))
+        track.seen_s, track.box, track.crop_shape, track.grey = frame.time_s, box, shape, grey
 
     def _begin(self, frame: Frame, box: FaceBox) -> None:
         crop = align_face(frame.image, box.landmarks)
         view = self._view(frame.time_s, crop, box)
-        self._open.append(_OpenTrack(frame.time_s, frame.time_s, box, thumbnail(crop), frame.time_s, [view]))
+        self._open.append(_opened(frame.time_s, box, crop, view))
 
     def _view(self, time_s: float, crop: NDArray[np.uint8], box: FaceBox) -> FaceView:
         with self._times.timed("face_embedding"):
@@ -227,6 +257,15 @@ class Watcher:
             objects = tuple(self._objects.detect(image))
         jpeg = encode_jpeg(image, longest_side_px=self._settings.keyframe_side_px)
         return Keyframe(time_s, jpeg, objects)
+
+
+def _opened(time_s: float, box: FaceBox, crop: NDArray[np.uint8], view: FaceView) -> _OpenTrack:
+    first = _look(time_s, box, None)
+    return _OpenTrack(time_s, time_s, box, thumbnail(crop), time_s, [view], grey_crop(crop), [first])
+
+
+def _look(time_s: float, box: FaceBox, motion: MouthMotion | None) -> FaceLook:
+    return FaceLook(time_s, box.x, box.y, box.width, box.height, motion)
 
 
 def _overlap(one: FaceBox, other: FaceBox) -> float:

@@ -1,4 +1,4 @@
-"""Whose voice each utterance of a clip is: by its sound, helped by who alone is in view."""
+"""Whose voice each utterance of a clip is: by its sound, helped by who is seen to speak."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory_store.store import MemoryStore
+from runtime.active_speaker import speaking_face
 from runtime.clips import ClipSpan
+from runtime.exemplars import Profiles, gallery_of
 from runtime.face_identity import SeenFace
-from runtime.gallery import Gallery, Match, MatchRule, Verdict
+from runtime.gallery import Example, Gallery, Match, MatchRule, Verdict, usable
 from runtime.hear import HeardSpeech
-
-IN_VIEW = 0.6  # a face belongs to an utterance when it is in view for this share of it
-PASSING = 0.2  # and it is not alone when another is in view for this share
 
 Attribution = Literal["voice", "voice and sight", "sight", "nothing"]
 
@@ -24,19 +24,20 @@ class VoiceRule:
     """The voice model's thresholds.
 
     `sight_bonus` is added to the voices of the only person in view; a voice that is somebody else's must be that
-    much surer before it overrules a face whose voice is not known yet.
+    much surer before it overrules a face whose voice is not known yet. Speech with a signal-to-noise ratio under
+    `min_enroll_snr_db` is never learned from.
     """
 
     match: MatchRule
     sight_bonus: float
-    new_exemplar: float
     min_enroll_s: float
     min_enroll_in_view_s: float
+    min_enroll_snr_db: float = -100.0
 
 
 @dataclass(frozen=True, eq=False)
 class SpokenBy:
-    """One utterance, whose voice it is, the face that was alone in view meanwhile, and what says so."""
+    """One utterance, whose voice it is, the face that spoke it, and what says so."""
 
     speech: HeardSpeech
     voice_id: int | None
@@ -51,43 +52,28 @@ class SpokenBy:
         return self.voice_id if self.voice_id is not None else self.face_id
 
 
-def track_alone(speech: HeardSpeech, faces: tuple[SeenFace, ...]) -> SeenFace | None:
-    """The one face in view while somebody spoke, known or not; None when there were several or none.
-
-    Of several tracks of the same known face the first is returned.
-    """
-    shares: dict[int, float] = {}
-    first: dict[int, SeenFace] = {}
-    for number, face in enumerate(faces):
-        owner = face.face_id if face.face_id is not None else -1 - number
-        seen_s = face.track.overlaps(speech.start_s, speech.end_s)
-        shares[owner] = shares.get(owner, 0.0) + seen_s / max(speech.duration_s, 1e-6)
-        first.setdefault(owner, face)
-    passing = [owner for owner, share in shares.items() if share > PASSING]
-    if len(passing) != 1 or shares[passing[0]] < IN_VIEW:
-        return None
-    return first[passing[0]]
-
-
 class VoiceIdentifier:
     """Decides and enrols the voices of one clip at a time, inside the caller's transaction."""
 
-    def __init__(self, store: MemoryStore, rule: VoiceRule, *, exemplars: int, model: str) -> None:
+    def __init__(self, store: MemoryStore, rule: VoiceRule, profiles: Profiles, *, model: str) -> None:
         self._store = store
         self._rule = rule
-        self._exemplars = exemplars
+        self._profiles = profiles
         self._model = model
 
     def identify(
         self, clip_id: int, span: ClipSpan, speech: tuple[HeardSpeech, ...], faces: tuple[SeenFace, ...]
     ) -> tuple[SpokenBy, ...]:
         """Each utterance's speaker, in the order of the utterances."""
-        known = Gallery(self._store.exemplars("voice"))
-        company: dict[int, int] = {}  # voices of this clip that were heard with one face alone
+        known = gallery_of(self._store, "voice")
+        company: dict[int, int] = {}  # voices of this clip that were heard with the face that spoke
         spoken = []
         for one in speech:
-            alone = track_alone(one, faces)
-            face_id = alone.face_id if alone is not None else None
+            if one.source == "screen":
+                spoken.append(SpokenBy(one, None, None, "nothing", "unsure", 0.0))
+                continue
+            speaker = speaking_face(one, faces)
+            face_id = speaker.face_id if speaker is not None else None
             decided = self._decide(clip_id, span, one, face_id, known, company)
             if decided.voice_id is not None and decided.face_id is not None:
                 company.setdefault(decided.voice_id, decided.face_id)
@@ -104,16 +90,19 @@ class VoiceIdentifier:
         company: dict[int, int],
     ) -> SpokenBy:
         by_sight: Attribution = "sight" if face_id is not None else "nothing"
-        if speech.vector is None:
+        if speech.vector is None or not usable(speech.vector):
             return SpokenBy(speech, None, face_id, by_sight, "unsure", 0.0)
         scores = known.scores(speech.vector[np.newaxis])
         match = self._match(scores, face_id, known, company)
         if match.verdict == "known" and match.node_id is not None:
-            self._learn(clip_id, match.node_id, speech, face_id, known)
+            if self._teaches(speech, face_id):
+                self._learn(clip_id, match.node_id, speech.vector, speech.duration_s, known)
+            if self._is_known_not_to_be(match.node_id, face_id):
+                return SpokenBy(speech, match.node_id, None, "voice", "known", match.similarity)
             by: Attribution = "voice and sight" if self._agree(match.node_id, face_id, company) else "voice"
             return SpokenBy(speech, match.node_id, face_id, by, "known", match.similarity)
         if match.verdict == "new" and self._teaches(speech, face_id):
-            voice_id = self._enroll(clip_id, span, speech, face_id, known)
+            voice_id = self._enroll(clip_id, span, speech, speech.vector, known)
             by = "voice and sight" if face_id is not None else "voice"
             return SpokenBy(speech, voice_id, face_id, by, "new", match.similarity)
         return SpokenBy(speech, None, face_id, by_sight, "unsure", match.similarity)
@@ -137,15 +126,27 @@ class VoiceIdentifier:
             return False
         if company.get(voice_id) == face_id:
             return True
-        face, voice = self._store.person_of(face_id), self._store.person_of(voice_id)
-        return face is not None and voice is not None and face.id == voice.id
+        if face_id < 0:  # a face met for the first time in this clip
+            return False
+        owner = self._store.owner_of(face_id)
+        return owner is not None and owner == self._store.owner_of(voice_id)
+
+    def _is_known_not_to_be(self, voice_id: int, face_id: int | None) -> bool:
+        """Whether a resident said that a voice is not a face's person's: then it was heard from off-screen."""
+        apart = self._store.cannot_links(voice_id)
+        if not apart or face_id is None or face_id < 0:
+            return False
+        owner = self._store.owner_of(face_id)
+        theirs = {one.node_id for one in self._store.bindings(owner)} if owner is not None else set()
+        return not apart.isdisjoint(theirs | {face_id})
 
     def _teaches(self, speech: HeardSpeech, face_id: int | None) -> bool:
         least_s = self._rule.min_enroll_s if face_id is None else self._rule.min_enroll_in_view_s
-        return speech.duration_s >= least_s and not speech.overlapped
+        clear = speech.snr_db is None or speech.snr_db >= self._rule.min_enroll_snr_db
+        return speech.duration_s >= least_s and not speech.overlapped and clear and speech.source == "room"
 
     def _enroll(
-        self, clip_id: int, span: ClipSpan, speech: HeardSpeech, face_id: int | None, known: Gallery
+        self, clip_id: int, span: ClipSpan, speech: HeardSpeech, vector: NDArray[np.float32], known: Gallery
     ) -> int:
         voice_id = self._store.add_node(
             "voice",
@@ -155,19 +156,14 @@ class VoiceIdentifier:
             end_utc_s=span.utc_s(speech.end_s),
             provenance={"source": "identified", "model": self._model},
         )
-        self._store.bind(self._store.create_person(tentative=True), voice_id)
-        self._learn(clip_id, voice_id, speech, face_id, known)
+        person_id = self._store.create_person(tentative=True)
+        self._store.bind(person_id, voice_id)
+        view = Example(None, vector, speech.duration_s)
+        self._profiles.store(voice_id, person_id, [view], clip_id, known)
         return voice_id
 
     def _learn(
-        self, clip_id: int, voice_id: int, speech: HeardSpeech, face_id: int | None, known: Gallery
+        self, clip_id: int, voice_id: int, vector: NDArray[np.float32], duration_s: float, known: Gallery
     ) -> None:
-        """Keep the utterance's vector where it adds something, up to the cap."""
-        held = known.vectors(voice_id)
-        if speech.vector is None or len(held) >= self._exemplars or not self._teaches(speech, face_id):
-            return
-        if held and float((np.stack(held) @ speech.vector).max()) > self._rule.new_exemplar:
-            return
-        self._store.add_exemplar(voice_id, "voice", speech.vector, quality=speech.duration_s, clip_id=clip_id)
-        person = self._store.person_of(voice_id)
-        known.add(voice_id, person.id if person else None, speech.vector)
+        view = Example(None, vector, duration_s)
+        self._profiles.learn(voice_id, self._store.owner_of(voice_id), view, clip_id, known)

@@ -89,6 +89,23 @@ def _states(home: Household) -> list[str]:
     return [clip.state for clip in home.store.clips()]
 
 
+def test_a_clip_that_was_corrected_meanwhile_is_read_anew(household: Household) -> None:
+    """A forgotten person does not come back with what the model was writing about them."""
+    household.add_clip(1)
+    asked: list[str] = []
+
+    def reply(messages: Sequence[Message]) -> str:
+        asked.append(messages[-1].content)
+        if len(asked) == 1:
+            household.store.forget_person(1)
+        return REPLY
+
+    household.describe(ScriptedLanguage(reply))
+    assert len(asked) == 1 and household.texts("episodic") == household.texts("semantic") == []
+    assert _states(household) == ["described", "described"]
+    assert household.store.people() == []
+
+
 def test_lines_are_added_with_their_source_and_the_clip_is_done(household: Household) -> None:
     household.describe(ScriptedLanguage([REPLY], name="scripted"))
     assert household.texts("episodic") == ["<face_1> puts the keys in the bowl"]

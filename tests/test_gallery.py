@@ -3,7 +3,7 @@
 import numpy as np
 
 from memory_store.records import Exemplar
-from runtime.gallery import Gallery, MatchRule
+from runtime.gallery import Gallery, MatchRule, usable
 from tests.vectors import axis, near
 
 RULE = MatchRule(match=0.5, unsure=0.4, margin=0.05)
@@ -54,3 +54,17 @@ def test_barred_nodes_cannot_be_matched() -> None:
 def test_ties_are_broken_by_the_lower_id() -> None:
     gallery = _gallery((7, 1, axis(0)), (3, 1, axis(0)))
     assert _decide(gallery, axis(0)) == ("known", 3)
+
+
+def test_a_negative_nearer_than_the_exemplars_rules_a_node_out() -> None:
+    exemplars = [Exemplar(1, 1, 1, "face", axis(0), 100.0, 1), Exemplar(2, 2, 2, "face", axis(1), 100.0, 1)]
+    gallery = Gallery(exemplars, [(1, near(axis(0), 0.7, 5)), (99, axis(0))])
+    assert _decide(gallery, axis(0)) == ("known", 1), "its own face is still its own"
+    assert _decide(gallery, near(axis(0), 0.65, 5))[0] == "new", "what a resident took away stays away"
+    assert _decide(gallery, axis(1)) == ("known", 2)
+
+
+def test_a_vector_without_direction_is_not_usable() -> None:
+    assert usable(axis(0))
+    for vector in (np.zeros(128), np.full(128, np.nan), np.full(128, np.inf), 2 * axis(0)):
+        assert not usable(vector.astype(np.float32))

@@ -21,6 +21,18 @@ def test_plays_what_it_is_given_within_bounds() -> None:
     assert np.all(np.abs(played) <= 1.0)
 
 
+def test_what_is_played_is_told_with_the_time_at_which_it_begins() -> None:
+    told: list[tuple[int, int, float]] = []
+    speaker = Speaker(
+        backend=FakePortAudio(),
+        on_play=lambda samples, rate_hz, start_s: told.append((samples.size, rate_hz, start_s)),
+        clock=lambda: 12.5,
+    )
+    speaker.play(tone(0.1, 22050), 22050)
+    speaker.play(np.zeros(0, np.float32), 22050)
+    assert told == [(2205, 22050, 12.5)]
+
+
 def test_nothing_to_say_needs_no_device() -> None:
     Speaker().play(np.zeros(0, np.float32), 16000)
 

@@ -7,7 +7,7 @@ import sys
 
 from offline_tools.bench.report import BenchmarkError
 
-BENCHMARKS = ("visitors",)
+BENCHMARKS = ("visitors", "faces", "voices", "diarization", "days", "identity_stress")
 
 
 def main(arguments: list[str]) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import get_args
+from collections.abc import Mapping
+from typing import Any, get_args
 
 from memory_store.records import Event, Node, NodeKind
 from memory_store.store import MemoryStore
@@ -105,10 +106,25 @@ def _event_json(store: MemoryStore, event: Event) -> dict[str, object]:
 def show_status(options: argparse.Namespace) -> int:
     """Print the counts."""
     with session.opened(options) as (_, store):
-        stats = store.stats()
+        stats = {**store.stats(), "identity": [store.identity_health(space) for space in ("face", "voice")]}
     if options.json:
         session.print_json(stats)
         return 0
+    health = stats.pop("identity")
     for name, value in stats.items():
         print(f"{name:<12} {value}")
+    for space in health:
+        print(f"{space['space'] + 's apart':<12} {_health(space)}")
     return 0
+
+
+def _health(health: Mapping[str, Any]) -> str:
+    """One sentence about how well faces or voices tell people apart."""
+    if health["margin_min"] is None:
+        return f"{health['exemplars']} examples of {health['people']} people: too few to compare"
+    pair = " and ".join(f"person_{person}" for person in health["closest_people"])
+    return (
+        f"same person at least {health['same_nearest_min']:.2f}, different people at most "
+        f"{health['different_max']:.2f} ({pair}), least margin {health['margin_min']:+.2f}, "
+        f"{health['nearer_to_others']} of {health['exemplars']} examples nearer to somebody else"
+    )

@@ -1,61 +1,48 @@
-"""`hearsight people`: whom the robot knows, and their names."""
+"""`hearsight people`: whom the robot knows, their names, and everything residents put right about them."""
 
 from __future__ import annotations
 
 import argparse
 
-from memory_store.records import Person
-from memory_store.store import MemoryStore
 from runtime.clock import iso_utc
-from runtime.commands import session
-from runtime.errors import HearsightError
-from runtime.media_files import portrait_name
+from runtime.commands import people_correct, people_enroll, people_forget, people_show, session
+from runtime.commands.people_find import find_person, namesakes, person_json
+from runtime.commands.people_names import names_json
+from runtime.name_evidence import maybe_names
+
+__all__ = ["add_to", "find_person"]
 
 
 def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
     """Add the verb to the command line."""
-    parser = commands.add_parser("people", help="list and name people")
+    parser = commands.add_parser("people", help="list, name and correct people")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     listing = verbs.add_parser("list", parents=[shared], help="everybody the robot has met")
     listing.set_defaults(command=list_people)
     name = verbs.add_parser("name", parents=[shared], help="give a person a name")
     name.add_argument("person", help="number, person_N or present name")
-    name.add_argument("name")
+    name.add_argument("name", help='the name; "" takes it away')
     name.set_defaults(command=name_person)
+    for module in (people_show, people_correct, people_forget, people_enroll):
+        module.add_to(verbs, shared)
 
 
 def list_people(options: argparse.Namespace) -> int:
     """Print everybody, one a line."""
     with session.opened(options) as (_, store):
-        people = store.people()
+        people, evidence = store.people(), store.name_evidence()
     if options.json:
-        session.print_json([_as_json(person) for person in people])
+        session.print_json([{**person_json(person), **names_json(person, evidence)} for person in people])
         return 0
+    maybe = maybe_names(evidence)
     for person in people:
         kinds = f"{len(person.face_ids)} face, {len(person.voice_ids)} voice"
         last = "never" if person.last_seen_utc_s is None else iso_utc(person.last_seen_utc_s)
-        print(
-            f"person_{person.id:<5} {person.name or '-':<16} {kinds:<16} {person.appearances:>5} clips  last {last}"
-        )
+        name = person.name or (f"maybe {maybe[person.id]}" if person.id in maybe else "-")
+        print(f"person_{person.id:<5} {name:<16} {kinds:<16} {person.appearances:>5} clips  last {last}")
     if not people:
         print("Nobody yet.")
     return 0
-
-
-def _as_json(person: Person) -> dict[str, object]:
-    first, last = person.first_seen_utc_s, person.last_seen_utc_s
-    return {
-        "id": f"person_{person.id}",
-        "name": person.name,
-        "consent": person.consent,
-        "tentative": person.tentative,
-        "faces": [f"face_{face}" for face in person.face_ids],
-        "voices": [f"voice_{voice}" for voice in person.voice_ids],
-        "appearances": person.appearances,
-        "first_seen": None if first is None else iso_utc(first),
-        "last_seen": None if last is None else iso_utc(last),
-        "portraits": [f"media/{portrait_name(face)}" for face in person.face_ids],
-    }
 
 
 def name_person(options: argparse.Namespace) -> int:
@@ -63,24 +50,14 @@ def name_person(options: argparse.Namespace) -> int:
     with session.opened(options) as (_, store):
         person = find_person(store, options.person)
         with store.transaction():
-            store.name_person(person.id, options.name)
+            store.name_person(person.id, options.name or None, source="resident")
         named = store.person(person.id)
+        others = [other for other in namesakes(store, named.name or "") if other.id != named.id]
+    same = [f"person_{other.id}" for other in others if other.name]
     if options.json:
-        session.print_json(_as_json(named))
-    else:
-        print(f"person_{named.id} is {named.name}.")
-    return 0
-
-
-def find_person(store: MemoryStore, text: str) -> Person:
-    """The person meant by a number, `person_N` or a name. Raises HearsightError when none or several are."""
-    number = text.removeprefix("person_")
-    if number.isascii() and number.isdecimal():
-        return store.person(int(number))
-    same = [person for person in store.people() if (person.name or "").casefold() == text.casefold()]
-    if len(same) == 1:
-        return same[0]
+        session.print_json({**person_json(named), "same_name": same})
+        return 0
+    print(f"person_{named.id} is {named.name or 'without a name now'}.")
     if same:
-        ids = ", ".join(f"person_{person.id}" for person in same)
-        raise HearsightError(f"{len(same)} people are called {text}: say which of {ids}")
-    raise HearsightError(f"nobody is called {text!r}: `hearsight people list` shows who is known")
+        print(f"{', '.join(same)} has that name too: say person_{named.id} when you mean this one.")
+    return 0

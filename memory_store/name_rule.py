@@ -1,0 +1,29 @@
+"""Which names a person may have: short, one line, printable; any script and emoji are fine."""
+
+import re
+import unicodedata
+
+from memory_store.errors import InvalidValue
+
+LONGEST_NAME = 80
+_AN_ID = re.compile(r"(?:person_)?\d+", re.ASCII)
+_BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def checked_name(name: str, whose: str) -> str:
+    """The name with its spaces made single; raises InvalidValue, which says for whom it was."""
+    checked = " ".join(name.split())
+    if not checked:
+        raise InvalidValue(f"an empty name for {whose}: give a name, or None to take it away")
+    if len(checked) > LONGEST_NAME:
+        raise InvalidValue(
+            f"a name of {len(checked)} characters for {whose}: at most {LONGEST_NAME} are kept"
+        )
+    for character in checked:
+        if unicodedata.category(character) in ("Cc", "Cs", "Co") or character in _BIDIRECTIONAL:
+            raise InvalidValue(
+                f"a name with the control character U+{ord(character):04X} for {whose}: leave it out"
+            )
+    if _AN_ID.fullmatch(checked):
+        raise InvalidValue(f"the name {checked!r} reads like an id: choose another")
+    return checked

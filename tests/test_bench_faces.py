@@ -1,0 +1,36 @@
+"""The face benchmark's arithmetic, on people made of vectors with chosen similarities."""
+
+from models.face_quality import FaceQuality
+from offline_tools.bench.faces import Photo, evaluated
+from runtime.gallery import MatchRule
+from tests.vectors import axis, near
+
+SHARP = FaceQuality(sharpness=200.0, width_px=120.0, roll_deg=0.0, yaw=0.0)
+RULE = MatchRule(match=0.5, unsure=0.45, margin=0.05)
+
+
+def photographed(person: int, similarity: float) -> list[Photo]:
+    base = axis(person)
+    vectors = [near(base, similarity, 64 + number) for number in range(6)]
+    return [Photo(f"p{person}", vector, SHARP) for vector in vectors]
+
+
+def test_people_far_apart_are_all_recognised_and_no_stranger_is() -> None:
+    people = {f"p{person}": photographed(person, 0.95) for person in range(6)}
+    result = evaluated(people, [axis(40), axis(41)], RULE, draws=2)
+    assert result.shipped.true_accept == result.held_out.true_accept == 1.0
+    assert result.shipped.own == 6 * 3 * 2
+    assert result.shipped.strangers == 2 * 2
+    assert result.shipped.strangers_taken == result.shipped.pairs_accepted == 0
+    assert result.equal_error_rate == 0.0
+    assert 0.4 < min(result.chosen) <= max(result.chosen) < 0.5
+
+
+def test_strangers_who_look_like_residents_are_counted_and_raise_the_threshold() -> None:
+    people = {f"p{person}": photographed(person, 0.95) for person in range(4)}
+    doubles = [near(axis(0), 0.8, 50), near(axis(1), 0.8, 51)]
+    result = evaluated(people, doubles, RULE, draws=1)
+    assert result.shipped.strangers_taken == 2
+    assert result.shipped.pairs_accepted == 2
+    assert result.reference.strangers_taken == 2
+    assert max(result.chosen) > 0.8
