@@ -28,10 +28,28 @@ class CutOut:
         bottom = min(picture.shape[0], round(y + height * 2.2))
         self.image: Image = np.asarray(picture[:bottom], np.uint8)
         self.face_centre = x + width / 2, y + height / 2
+        self._face = x, y, width, height
         self.opacity = _silhouette(self.image, (x, y, width, height))
 
-    def paste(self, room: Image, left: float, top: float) -> None:
-        """Blend the person into `room` in place."""
+    def _talking(self, opening: float) -> Image:
+        """The person with the jaw let down, 0 closed to 1 wide open."""
+        if opening <= 0.0:
+            return self.image
+        x, y, width, height = self._face
+        mouth, drop = y + 0.8 * height, 0.09 * height * opening
+        rows, columns = np.indices(self.image.shape[:2], dtype=np.float32)
+        below = np.clip((rows - mouth) / 4.0, 0.0, 1.0) * np.clip(
+            (y + 1.4 * height - rows) / (0.5 * height), 0.0, 1.0
+        )
+        beside = np.exp(-(((columns - x - width / 2) / (0.3 * width)) ** 2))
+        moved = cv2.remap(self.image, columns, rows - drop * below * beside, cv2.INTER_LINEAR)
+        centre = round(x + width / 2), round(mouth + drop / 2)
+        axes = round(0.15 * width), max(1, round(0.6 * drop))
+        cv2.ellipse(moved, centre, axes, 0, 0, 360, (38, 30, 62), -1, cv2.LINE_AA)
+        return np.asarray(moved, np.uint8)
+
+    def paste(self, room: Image, left: float, top: float, opening: float = 0.0) -> None:
+        """Blend the person into `room` in place; `opening` of the mouth from 0 to 1."""
         height, width = self.image.shape[:2]
         rows = slice(max(0, math.floor(top)), min(room.shape[0], math.ceil(top) + height + 1))
         columns = slice(max(0, math.floor(left)), min(room.shape[1], math.ceil(left) + width + 1))
@@ -39,7 +57,7 @@ class CutOut:
             return
         shift = np.array([[1, 0, left - columns.start], [0, 1, top - rows.start]], np.float32)
         size = columns.stop - columns.start, rows.stop - rows.start
-        colours = cv2.warpAffine(self.image, shift, size, flags=cv2.INTER_LINEAR)
+        colours = cv2.warpAffine(self._talking(opening), shift, size, flags=cv2.INTER_LINEAR)
         opacity = cv2.warpAffine(self.opacity, shift, size, flags=cv2.INTER_LINEAR)[..., np.newaxis]
         behind = room[rows, columns]
         room[rows, columns] = (colours * opacity + behind * (1.0 - opacity)).astype(np.uint8)
@@ -76,7 +94,7 @@ def room_frame(
 ) -> Image:
     """Return the room with `people` in it, seen by a slowly moving camera.
 
-    inside_s: time since they entered; left_s: time until they have gone; speaking: who of them nods.
+    inside_s: time since they entered; left_s: time until they have gone; speaking: who of them nods and moves the mouth.
     """
     view = room.copy()
     for place, person in enumerate(people):
@@ -85,7 +103,8 @@ def room_frame(
         centre = _ROOM_WIDTH_PX * (place + 1) / (len(people) + 1) + 3.0 * math.sin(0.9 * time_s + place)
         nod = 3.0 * math.sin(7.0 * time_s) if place == speaking else 0.0
         left = centre - person.face_centre[0] + side * slide * _ROOM_WIDTH_PX
-        person.paste(view, left, _ROOM_HEIGHT_PX - person.image.shape[0] + 2.0 + nod)
+        opening = 0.5 + 0.5 * math.sin(17.0 * time_s) * math.cos(4.3 * time_s) if place == speaking else 0.0
+        person.paste(view, left, _ROOM_HEIGHT_PX - person.image.shape[0] + 2.0 + nod, opening)
     return look(view, time_s, 0.93)
 
 
