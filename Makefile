@@ -37,7 +37,7 @@ scene: models
 $(SCENE): $(wildcard offline_tools/demo_*.py) offline_tools/media_writer.py
 	$(BIN)/python -m offline_tools.demo_scene --out $@
 
-soak: models
+soak: scene
 	$(BIN)/pytest -q -m soak
 
 bench: models

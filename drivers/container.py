@@ -110,6 +110,8 @@ def not_media(path: Path) -> str:
 
 
 def _why_not_opened(path: Path, error: Exception) -> str:
+    if not path.is_file():
+        return f"{path}: is gone; put the recording back and replay it again"
     with path.open("rb") as file:
         head = file.read(12)
     if head[4:8] in _MP4_ATOMS and isinstance(error, av.error.InvalidDataError):

@@ -291,3 +291,11 @@ def test_a_real_recording() -> None:
         18 * 16000, abs=400
     )
     assert items[0].time_s == 60.0 and replay.warnings == []
+
+
+def test_a_file_that_is_gone_before_it_is_read(tmp_path: Path) -> None:
+    path = write_recording(tmp_path / "gone.mkv", picture_times_s=[0.0, 0.2])
+    replay = Replay(path)
+    path.unlink()
+    with pytest.raises(DriverError, match=r"gone\.mkv: is gone"):
+        list(replay.items())
