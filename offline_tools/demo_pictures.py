@@ -37,12 +37,13 @@ class CutOut:
             return self.image
         x, y, width, height = self._face
         mouth, drop = y + 0.8 * height, 0.09 * height * opening
-        rows, columns = np.indices(self.image.shape[:2], dtype=np.float32)
+        rows, columns = (np.asarray(axis, np.float32) for axis in np.indices(self.image.shape[:2]))
         below = np.clip((rows - mouth) / 4.0, 0.0, 1.0) * np.clip(
             (y + 1.4 * height - rows) / (0.5 * height), 0.0, 1.0
         )
         beside = np.exp(-(((columns - x - width / 2) / (0.3 * width)) ** 2))
-        moved = cv2.remap(self.image, columns, rows - drop * below * beside, cv2.INTER_LINEAR)
+        source = np.asarray(rows - drop * below * beside, np.float32)
+        moved = cv2.remap(self.image, columns, source, cv2.INTER_LINEAR)
         centre = round(x + width / 2), round(mouth + drop / 2)
         axes = round(0.15 * width), max(1, round(0.6 * drop))
         cv2.ellipse(moved, centre, axes, 0, 0, 360, (38, 30, 62), -1, cv2.LINE_AA)
@@ -94,7 +95,7 @@ def room_frame(
 ) -> Image:
     """Return the room with `people` in it, seen by a slowly moving camera.
 
-    inside_s: time since they entered; left_s: time until they have gone; speaking: who of them nods and moves the mouth.
+    inside_s: time since they entered; left_s: time until they have gone; speaking: who nods and moves the mouth.
     """
     view = room.copy()
     for place, person in enumerate(people):
