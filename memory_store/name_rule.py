@@ -25,5 +25,5 @@ def checked_name(name: str, whose: str) -> str:
                 f"a name with the control character U+{ord(character):04X} for {whose}: leave it out"
             )
     if _AN_ID.fullmatch(checked):
-        raise InvalidValue(f"the name {checked!r} reads like an id: choose another")
+        raise InvalidValue(f"the name {checked!r} for {whose} reads like an id: choose another")
     return checked
