@@ -22,6 +22,7 @@ _EQUIVALENCE = re.compile(
 _ANY_TAG = re.compile(r"<[^<>\s]{1,40}>")
 _IDENTITY = re.compile(r"\bsame (?:person|one|voice|man|woman)\b|同一个?人", re.IGNORECASE)
 _FIRST_OR_SECOND_PERSON = re.compile(r"\bI\b|(?i:\b(?:my|mine|me|we|our|ours|us|you|your)\b)|我|咱|你|您")
+_PRESENCE = re.compile(r"\b(?:in view|visible)\b|可见|看得见", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 _KINDS: dict[str, Literal["episodic", "semantic"]] = {
     "event": "episodic", "episodic": "episodic", "fact": "semantic", "semantic": "semantic"
@@ -123,8 +124,10 @@ def _fault(
         return ""
     if any(number not in clip for number in _NUMBER.findall(replace_tags(line.text, lambda tag: " "))):
         return "ungrounded"
-    if coverage(terms, replace_tags(clip, lambda tag: " ")) < MIN_GROUNDED:
-        return "ungrounded"
+    if _PRESENCE.search(line.text):
+        return "presence"  # who and what is in view is written by code
+    if max(coverage(terms, replace_tags(other, lambda tag: " ")) for other in clip_lines) < MIN_GROUNDED:
+        return "ungrounded"  # its words must stand together in one line: two lines mixed make a falsehood
     if line.kind == "semantic" and not _was_stated(terms, clip_lines):
         return "not_stated"
     return "wrong_person" if _names_wrong_person(line, terms, clip_lines) else ""

@@ -43,6 +43,15 @@ def test_what_was_asked_for_is_not_a_fact(quote: str, fact: str) -> None:
     assert repaired.lines == () and repaired.dropped == {"not_stated": 1}
 
 
+def test_two_lines_are_not_mixed_into_one_fact() -> None:
+    clip = [
+        '<voice_1> says: "Did you find the keys?"',
+        '<voice_2> says: "Has anyone seen my glasses? I think they are on the piano."',
+        "<face_3> is in view.",
+    ]
+    assert kept('{"fact": "The keys are on the piano."}\n{"event": "The keys are in view."}\n', clip) == []
+
+
 def test_a_statement_beside_a_request_is_kept() -> None:
     line = '<face_12> says: "The plants are dry. Please water them, or the plants will die."'
     assert kept('{"fact": "The plants are dry."}\n', [line]) == ["The plants are dry."]
