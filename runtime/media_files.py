@@ -97,11 +97,3 @@ class MediaFiles:
     def find(self, name: str) -> bytes | None:
         """The bytes of media/`name`, or None where there is no such file."""
         return self.read(f"media/{name}") if (self._root / "media" / name).exists() else None
-
-    def remove(self, name: str) -> None:
-        """Delete media/`name` where it is there. Raises MediaFileError where it cannot be deleted."""
-        path = self._root / "media" / name
-        try:
-            path.unlink(missing_ok=True)
-        except OSError as error:
-            raise MediaFileError(f"cannot delete {path}: {error.strerror}") from error

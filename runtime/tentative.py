@@ -32,7 +32,7 @@ class TentativePeople:
             gone = self.store.expire_tentative(span.start_utc_s - self.days * DAY_S, self.limit)
         for person_id in gone:
             for face_id in faces.get(person_id, ()):
-                self.files.remove(portrait_name(face_id))
+                self.files.delete(f"media/{portrait_name(face_id)}")
         return gone
 
     def _clock_is_steady(self, span: ClipSpan) -> bool:

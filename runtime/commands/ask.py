@@ -23,9 +23,6 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Answer, and print the answer with its evidence."""
     with session.opened(options) as (parts, store):
-        if options.language is not None:
-            models = parts.settings.models.model_copy(update={"language": options.language})
-            parts = compose.Parts(parts.settings.model_copy(update={"models": models}), parts.manifest)
         language = compose.language_model(parts)
         try:
             answer = compose.control(parts, store, language).answer(options.question)

@@ -53,9 +53,6 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Run to the recording's end, or until SIGINT or SIGTERM."""
     parts = session.parts_of(options)
-    if options.language is not None:
-        models = parts.settings.models.model_copy(update={"language": options.language})
-        parts = compose.Parts(parts.settings.model_copy(update={"models": models}), parts.manifest)
     pace = Pace(_speed(options.speed) if options.replay is not None else None)
     if options.start_at is not None and options.replay is None:
         raise HearsightError("--start-at belongs to a recording: add --replay FILE")

@@ -34,6 +34,10 @@ def settings_of(options: argparse.Namespace) -> Settings:
     settings = load_settings(path) if path is not None else Settings()
     if options.data_dir is not None:
         settings = settings.model_copy(update={"data_dir": options.data_dir.expanduser()})
+    language = getattr(options, "language", None)  # an option of run and ask alone
+    if language is not None:
+        models = settings.models.model_copy(update={"language": language})
+        settings = settings.model_copy(update={"models": models})
     return settings
 
 
