@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,17 @@ class NodeFilter:
     def is_open(self) -> bool:
         """Whether every node passes."""
         return self == NodeFilter()
+
+
+class FilterArguments(TypedDict, total=False):
+    """The fields of a `NodeFilter`, as keyword arguments of the store's methods."""
+
+    kinds: Collection[NodeKind] | None
+    person_id: int | None
+    clip_id: int | None
+    after_utc_s: float | None
+    before_utc_s: float | None
+    before_clip: int | None
 
 
 class Allowed:

@@ -1,13 +1,10 @@
-"""The numbered migrations of the schema: append-only, a published one is never edited."""
+"""The first schema."""
 
 from sqlite_utils import Database as SqliteUtilsDatabase
-from sqlite_utils.migrations import Migrations
 
-APPLICATION_ID = 0x48454152  # "HEAR": tells a Hearsight memory from any other SQLite file
+from memory_store.migrations.registry import APPLICATION_ID, migrations
 
-migrations = Migrations("memory_store")
-
-_SCHEMA_1 = (
+_SCHEMA = (
     f"PRAGMA application_id = {APPLICATION_ID}",
     """CREATE TABLE clips (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -143,131 +140,5 @@ _SCHEMA_1 = (
 @migrations(name="m001_schema")
 def m001_schema(db: SqliteUtilsDatabase) -> None:
     """Clips, nodes, edges, vectors, people, votes, traces and the text index."""
-    for statement in _SCHEMA_1:
-        db.execute(statement)
-
-
-# Corrections: who made a binding, vectors that are not of somebody, and a history from which all can be put back.
-# `revision` grows with every change of a space's vectors that its count and newest id do not tell of.
-_SCHEMA_2 = (
-    "ALTER TABLE person_nodes ADD COLUMN source TEXT NOT NULL DEFAULT 'code' CHECK (source IN ('code', 'resident'))",
-    "ALTER TABLE persons ADD COLUMN name_source TEXT NOT NULL DEFAULT 'code'",
-    "UPDATE persons SET name_source = 'resident' WHERE name IS NOT NULL",
-    """CREATE TABLE negatives (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        node_id INTEGER NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
-        space TEXT NOT NULL,
-        model TEXT NOT NULL,
-        clip_id INTEGER REFERENCES clips (id),
-        source TEXT NOT NULL,
-        origin_id INTEGER REFERENCES nodes (id) ON DELETE CASCADE,
-        vector BLOB NOT NULL)""",
-    "CREATE INDEX negatives_node ON negatives (node_id)",
-    "CREATE INDEX negatives_origin ON negatives (origin_id)",
-    "ALTER TABLE person_history RENAME TO person_history_1",
-    # A person whose making is undone is gone; the history still tells of them, so it refers to nobody.
-    """CREATE TABLE person_history (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        created_utc_s REAL NOT NULL,
-        action TEXT NOT NULL,
-        person_id INTEGER NOT NULL,
-        detail TEXT NOT NULL,
-        source TEXT NOT NULL DEFAULT 'code' CHECK (source IN ('code', 'resident')),
-        changes TEXT,
-        undone_by INTEGER)""",
-    """INSERT INTO person_history (id, created_utc_s, action, person_id, detail)
-        SELECT id, created_utc_s, action, person_id, detail FROM person_history_1""",
-    "DROP TABLE person_history_1",
-    "CREATE INDEX person_history_person ON person_history (person_id)",
-    "ALTER TABLE vector_counts ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
-    "DROP TRIGGER vectors_inserted",
-    """CREATE TRIGGER vectors_inserted AFTER INSERT ON vectors BEGIN
-        INSERT INTO vector_counts (space, model, count, last_id) VALUES (new.space, new.model, 1, new.id)
-        ON CONFLICT (space, model) DO UPDATE SET count = count + 1, revision = revision + (new.id < last_id),
-        last_id = max(last_id, new.id);
-    END""",
-    "DROP TRIGGER vectors_deleted",
-    """CREATE TRIGGER vectors_deleted AFTER DELETE ON vectors BEGIN
-        UPDATE vector_counts SET count = count - 1, revision = revision + 1
-        WHERE space = old.space AND model = old.model;
-    END""",
-    """CREATE TRIGGER vectors_moved AFTER UPDATE OF node_id ON vectors BEGIN
-        UPDATE vector_counts SET revision = revision + 1 WHERE space = new.space AND model = new.model;
-    END""",
-)
-
-
-@migrations(name="m002_corrections")
-def m002_corrections(db: SqliteUtilsDatabase) -> None:
-    """Bindings by residents, negatives, and a history from which every change can be put back."""
-    for statement in _SCHEMA_2:
-        db.execute(statement)
-
-
-# Votes summed by day, so that their fading is computed from a few rows; triggers keep it true to `votes`.
-_VOTE_DAY = "CAST((SELECT start_utc_s FROM clips WHERE id = {row}.clip_id) / 86400 AS INTEGER)"
-
-_SCHEMA_3 = (
-    """CREATE TABLE vote_days (
-        face_id INTEGER NOT NULL,
-        voice_id INTEGER NOT NULL,
-        day INTEGER NOT NULL,
-        weight REAL NOT NULL,
-        votes INTEGER NOT NULL,
-        PRIMARY KEY (face_id, voice_id, day)) WITHOUT ROWID""",
-    "CREATE INDEX vote_days_voice ON vote_days (voice_id)",
-    "CREATE INDEX votes_voice ON votes (voice_id)",
-    f"""INSERT INTO vote_days SELECT face_id, voice_id, {_VOTE_DAY.format(row="votes")}, sum(weight), count(*)
-        FROM votes GROUP BY 1, 2, 3""",
-    f"""CREATE TRIGGER votes_inserted AFTER INSERT ON votes BEGIN
-        INSERT INTO vote_days VALUES (new.face_id, new.voice_id, {_VOTE_DAY.format(row="new")}, new.weight, 1)
-        ON CONFLICT (face_id, voice_id, day) DO UPDATE SET weight = weight + new.weight, votes = votes + 1;
-    END""",
-    f"""CREATE TRIGGER votes_deleted AFTER DELETE ON votes BEGIN
-        UPDATE vote_days SET weight = weight - old.weight, votes = votes - 1
-        WHERE face_id = old.face_id AND voice_id = old.voice_id AND day = {_VOTE_DAY.format(row="old")};
-        DELETE FROM vote_days WHERE face_id = old.face_id AND voice_id = old.voice_id AND votes <= 0;
-    END""",
-    # The time of a clip that was taken before the clock was set is put right later.
-    """CREATE TRIGGER votes_of_clip_moved AFTER UPDATE OF start_utc_s ON clips BEGIN
-        DELETE FROM vote_days
-        WHERE (face_id, voice_id) IN (SELECT face_id, voice_id FROM votes WHERE clip_id = new.id);
-        INSERT INTO vote_days SELECT v.face_id, v.voice_id, CAST(c.start_utc_s / 86400 AS INTEGER),
-        sum(v.weight), count(*) FROM votes v JOIN clips c ON c.id = v.clip_id
-        WHERE (v.face_id, v.voice_id) IN (SELECT face_id, voice_id FROM votes WHERE clip_id = new.id)
-        GROUP BY 1, 2, 3;
-    END""",
-)
-
-
-@migrations(name="m003_vote_days")
-def m003_vote_days(db: SqliteUtilsDatabase) -> None:
-    """Votes summed by day."""
-    for statement in _SCHEMA_3:
-        db.execute(statement)
-
-
-_SCHEMA_4 = (
-    # About a face or voice, else about a person, else about whoever speaks the line `node_id` now.
-    """CREATE TABLE name_evidence (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        person_id INTEGER REFERENCES persons (id) ON DELETE CASCADE,
-        subject_id INTEGER REFERENCES nodes (id) ON DELETE CASCADE,
-        name TEXT NOT NULL,
-        clip_id INTEGER NOT NULL REFERENCES clips (id),
-        node_id INTEGER NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
-        weight REAL NOT NULL,
-        source TEXT NOT NULL,
-        created_utc_s REAL NOT NULL,
-        CHECK (person_id IS NULL OR subject_id IS NULL))""",
-    "CREATE INDEX name_evidence_node ON name_evidence (node_id)",
-    "CREATE INDEX name_evidence_subject ON name_evidence (subject_id)",
-    "CREATE INDEX name_evidence_person ON name_evidence (person_id)",
-)
-
-
-@migrations(name="m004_name_evidence")
-def m004_name_evidence(db: SqliteUtilsDatabase) -> None:
-    """What was heard of people's names."""
-    for statement in _SCHEMA_4:
+    for statement in _SCHEMA:
         db.execute(statement)

@@ -1,0 +1,13 @@
+"""The numbered migrations of the schema, one a module: append-only, a published one is never edited."""
+
+from memory_store.migrations import m001_schema, m002_corrections, m003_vote_days, m004_name_evidence
+from memory_store.migrations.registry import APPLICATION_ID, migrations
+
+__all__ = [
+    "APPLICATION_ID",
+    "m001_schema",
+    "m002_corrections",
+    "m003_vote_days",
+    "m004_name_evidence",
+    "migrations",
+]
