@@ -116,6 +116,8 @@ class Changes:
 
     def _refuse_orphan(self, change: Change) -> None:
         """A row put back needs what it refers to; one of an example or vote goes again where that is gone."""
+        if self._database.row(f"SELECT 1 FROM {change.table} WHERE {_matching(change.key)}") is None:
+            return  # made and unmade by the same change, so that taking back its making took it away again
         for reference in self._database.rows(f"PRAGMA foreign_key_list({change.table})"):
             value = change.before[reference["from"]]
             sql = f"SELECT 1 FROM {reference['table']} WHERE {reference['to']} IS {value}"

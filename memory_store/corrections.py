@@ -7,6 +7,7 @@ negatives: cannot-link edges between the nodes it keeps apart, and vectors that 
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from memory_store.continuation import Continuation
 from memory_store.database import Database
 from memory_store.errors import ChangeContradicted, InvalidValue, UnknownId
 from memory_store.graph import Graph
@@ -31,6 +32,7 @@ class Corrections:
         self._graph = graph
         self._identity = identity
         self._lines = Lines(database, graph)
+        self._continuation = Continuation(database, graph)
 
     def split(self, person_id: int, node_ids: Collection[int]) -> int:
         """Make a new person of some of a person's faces and voices; their id.
@@ -83,8 +85,11 @@ class Corrections:
                 self._give_lines(theirs, old_id, self._new_node(old_id, new, theirs), nodes)
         return new
 
-    def reassign_line(self, line_id: int, person_id: int | None) -> int | None:
-        """A seen or heard line is about somebody else, or about nobody known; the face or voice it names now."""
+    def reassign_line(self, line_id: int, person_id: int | None, clip_id: int | None = None) -> int | None:
+        """A seen or heard line is about somebody else, or about nobody known; the face or voice it names now.
+
+        With a clip, of an event that went on through several, only what happened in that clip.
+        """
         actors = self._lines.named_by(line_id)
         owners = [self._owner(actor) for actor in actors]
         person_id = None if person_id is None else self._identity.living(person_id)
@@ -97,6 +102,9 @@ class Corrections:
         assert first is not None
         detail: dict[str, Any] = {"line_ids": [line_id]}
         with self._identity.log.recorded("not", first, RESIDENT, **detail) as entry:
+            if clip_id is not None and (part := self._continuation.part(line_id, clip_id)) != line_id:
+                detail["line_ids"].append(part)
+                line = self._lines.about(part, line.old_ids)
             target = None if person_id is None else self._node_for(line, person_id)
             entry.detail["new_person_id"] = person_id
             for old_id in line.old_ids:
@@ -121,7 +129,7 @@ class Corrections:
         detail = {"undone_id": row.id, "undone_action": row.action}
         person_id = row.person_id
         with log.recorded("undo", person_id, RESIDENT, **detail):
-            self._lines.refresh_spans(log.undo(row))
+            self._graph.refresh_spans(log.undo(row))
             if row.source == "code" and row.action in ("bind", "merge"):
                 self._keep_apart(owners)
         log.mark_undone(row)
@@ -168,12 +176,14 @@ class Corrections:
         return self._make_node(like, person_id, first)
 
     def _make_node(self, like: Node, person_id: int, first: Node) -> int:
+        spans = self._continuation.spans(first.id)
+        end = spans[0].end_utc_s if spans else first.end_utc_s
         node_id = self._graph.add_node(
             like.kind,
             "",
             clip_id=first.clip_id,
             start_utc_s=first.start_utc_s,
-            end_utc_s=first.end_utc_s,
+            end_utc_s=end,
             provenance={"source": RESIDENT, "model": like.provenance.get("model", "")},
             vectors={},
         )

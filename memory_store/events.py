@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from memory_store.clips import Clips
@@ -43,10 +43,15 @@ class Events:
                 entities=persons,
                 nodes=nodes,
                 relations=relations,
-                stats=_stats(nodes, relations, persons),
+                stats=_stats(nodes, relations, persons, self._seconds(clip_id)),
                 vectors=self.vectors.of_clip(clip_id),
                 media=tuple(node.provenance["file"] for node in nodes if "file" in node.provenance),
             )
+
+    def _seconds(self, clip_id: int) -> dict[int, float]:
+        """How long each node lasted within the clip."""
+        sql = "SELECT node_id, end_utc_s - start_utc_s AS seconds FROM node_clips WHERE clip_id = ?"
+        return {row["node_id"]: row["seconds"] for row in self.database.rows(sql, (clip_id,))}
 
 
 def _modalities(clip: Clip, nodes: Iterable[Node]) -> tuple[str, ...]:
@@ -56,7 +61,12 @@ def _modalities(clip: Clip, nodes: Iterable[Node]) -> tuple[str, ...]:
     return tuple(name for name, present in found if present)
 
 
-def _stats(nodes: Iterable[Node], relations: Iterable[Edge], persons: tuple[int, ...]) -> dict[str, float]:
+def _stats(
+    nodes: Iterable[Node],
+    relations: Iterable[Edge],
+    persons: tuple[int, ...],
+    seconds: Mapping[int, float],
+) -> dict[str, float]:
     grounded = [node for node in nodes if node.provenance.get("source") == "grounded"]
     seen = [node for node in grounded if node.provenance.get("event") == "seen"]
     heard = [node for node in grounded if node.provenance.get("event") == "heard"]
@@ -70,7 +80,7 @@ def _stats(nodes: Iterable[Node], relations: Iterable[Edge], persons: tuple[int,
         "person_count": float(len(persons)),
         "faces_seen": float(len(faces)),
         "utterances": float(len(heard)),
-        "speech_s": sum(node.end_utc_s - node.start_utc_s for node in heard),
-        "seen_s": sum(node.end_utc_s - node.start_utc_s for node in seen),
+        "speech_s": sum(seconds[node.id] for node in heard),
+        "seen_s": sum(seconds[node.id] for node in seen),
         "lines": float(len([node for node in nodes if node.kind in ("episodic", "semantic")])),
     }

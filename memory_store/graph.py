@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, get_args
 
 from numpy.typing import ArrayLike
@@ -90,7 +90,9 @@ class Graph:
             (source, target, relation, detail, weight, now, now),
         )
         if relation == "mentions" and detail == "actor":
-            self._add_presence(target, source)
+            sql = "SELECT clip_id, start_utc_s, end_utc_s FROM node_clips WHERE node_id = ?"
+            for clip_id, start, end in self._database.rows(sql, (source,)):
+                self.add_presence(target, clip_id, start, end)
         row = self._database.row(
             "SELECT id FROM edges WHERE source = ? AND target = ? AND relation = ? AND detail = ?",
             (source, target, relation, detail),
@@ -126,17 +128,26 @@ class Graph:
         self._grow(node_id, weight, start, end)
         return True
 
-    def _add_presence(self, actor: int, source: int) -> None:
-        sql = "SELECT clip_id, start_utc_s, end_utc_s FROM node_clips WHERE node_id = ?"
-        for row in self._database.rows(sql, (source,)):
-            clip_id, start, end = row
-            if not self.reinforce(actor, clip_id, start_utc_s=start, end_utc_s=end):
-                self._database.write(
-                    """UPDATE node_clips SET start_utc_s = min(start_utc_s, ?), end_utc_s = max(end_utc_s, ?)
-                    WHERE node_id = ? AND clip_id = ?""",
-                    (start, end, actor, clip_id),
-                )
-                self._grow(actor, 0.0, start, end)
+    def add_presence(self, actor: int, clip_id: int, start_utc_s: float, end_utc_s: float) -> None:
+        """Let a span of a clip speak for a face or voice; within a clip its spans grow together."""
+        if not self.reinforce(actor, clip_id, start_utc_s=start_utc_s, end_utc_s=end_utc_s):
+            self._database.write(
+                """UPDATE node_clips SET start_utc_s = min(start_utc_s, ?), end_utc_s = max(end_utc_s, ?)
+                WHERE node_id = ? AND clip_id = ?""",
+                (start_utc_s, end_utc_s, actor, clip_id),
+            )
+            self._grow(actor, 0.0, start_utc_s, end_utc_s)
+
+    def refresh_spans(self, node_ids: Collection[int]) -> None:
+        """Weight and times of nodes as the clips that speak for them say; a node without any is left as it is."""
+        self._database.write(
+            """UPDATE nodes SET (weight, start_utc_s, end_utc_s, first_seen_utc_s, last_seen_utc_s) =
+            (SELECT sum(weight), min(start_utc_s), max(end_utc_s), min(start_utc_s), max(end_utc_s)
+            FROM node_clips WHERE node_id = nodes.id)
+            WHERE id IN (SELECT value FROM json_each(?))
+            AND EXISTS (SELECT 1 FROM node_clips WHERE node_id = nodes.id)""",
+            (json.dumps(sorted(node_ids)),),
+        )
 
     def _grow(self, node_id: int, weight: float, start: float, end: float) -> None:
         self._database.write(

@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 
+from memory_store.continuation import Continuation
 from memory_store.database import Database, Row
 from memory_store.errors import InvalidValue
 from memory_store.graph import Graph
@@ -104,7 +105,10 @@ class Lines:
             self._move_exemplars(lines, old_id, new_id)
         if new_id is not None:
             self._teach(lines, new_id)
-        self.refresh_spans([node_id for node_id in (old_id, new_id) if node_id is not None])
+        self.graph.refresh_spans([node_id for node_id in (old_id, new_id) if node_id is not None])
+        order = Continuation(self.database, self.graph)
+        for line in lines:
+            order.order_anew(line.node.id)
 
     def forget_votes_between(self, left: Sequence[int], right: Sequence[int]) -> None:
         """Take away votes and equivalences that say that nodes belong together which do not."""
@@ -127,17 +131,6 @@ class Lines:
             SELECT ?, space, model, clip_id, 'resident', node_id, vector FROM vectors
             WHERE node_id = ? AND space = ? AND exemplar = 1 ORDER BY id""",
             (to_id, from_id, self._kind(from_id)),
-        )
-
-    def refresh_spans(self, node_ids: Collection[int]) -> None:
-        """Weight and times of faces and voices as the clips that speak for them say."""
-        self.database.write(
-            """UPDATE nodes SET (weight, start_utc_s, end_utc_s, first_seen_utc_s, last_seen_utc_s) =
-            (SELECT sum(weight), min(start_utc_s), max(end_utc_s), min(start_utc_s), max(end_utc_s)
-            FROM node_clips WHERE node_id = nodes.id)
-            WHERE kind IN ('face', 'voice') AND id IN (SELECT value FROM json_each(?))
-            AND EXISTS (SELECT 1 FROM node_clips WHERE node_id = nodes.id)""",
-            (json.dumps(sorted(node_ids)),),
         )
 
     def _kind(self, node_id: int) -> NodeKind:
@@ -227,8 +220,9 @@ class Lines:
         same_kind = new_id is not None and self._kind(new_id) == kind
         moved: dict[int, list[int]] = {}
         for line in lines:
-            if line.node.clip_id is not None:
-                moved.setdefault(line.node.clip_id, []).append(line.node.id)
+            sql = "SELECT clip_id FROM node_clips WHERE node_id = ? ORDER BY clip_id"
+            for (clip_id,) in self.database.rows(sql, (line.node.id,)):
+                moved.setdefault(clip_id, []).append(line.node.id)
         for clip_id, line_ids in moved.items():
             gone = [row for line_id in line_ids for row in self._vectors(line_id, kind, exemplar=False)]
             staying = self._acted_in(clip_id, old_id)

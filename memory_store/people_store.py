@@ -115,9 +115,12 @@ class PeopleStore:
         """A face or voice is not its person's: it becomes another's, or a new person's; the new owner's id."""
         return self._corrections.take_node(node_id, person_id)
 
-    def reassign_line(self, node_id: int, person_id: int | None) -> int | None:
-        """A line is about another person, or about nobody known; the face or voice it names now."""
-        return self._corrections.reassign_line(node_id, person_id)
+    def reassign_line(self, node_id: int, person_id: int | None, *, clip_id: int | None = None) -> int | None:
+        """A line is about another person, or about nobody known; the face or voice it names now.
+
+        With a clip only that part of an event which went on through several.
+        """
+        return self._corrections.reassign_line(node_id, person_id, clip_id)
 
     def undo(self, history_id: int | None = None) -> HistoryRow:
         """Undo a change, or the last correction by a resident that stands; what was undone."""

@@ -66,6 +66,16 @@ class Node:
 
 
 @dataclass(frozen=True)
+class Span:
+    """What a node was in one clip: from when to when, and the weight that the clip gave it."""
+
+    clip_id: int
+    start_utc_s: float
+    end_utc_s: float
+    weight: float
+
+
+@dataclass(frozen=True)
 class Edge:
     """A directed relation between two nodes; `detail` says more (`actor`, `held_by`, `on` …)."""
 

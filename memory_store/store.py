@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 from memory_store.clips import Clips
 from memory_store.database import Database
 from memory_store.events import Events
+from memory_store.fact_store import FactStore
 from memory_store.filters import FilterArguments, NodeFilter
 from memory_store.forget import Forgetting
 from memory_store.graph import Graph
 from memory_store.index import SpaceIndex
 from memory_store.index_file import IndexFile
-from memory_store.people_store import PeopleStore
 from memory_store.records import (
     Clip,
     ClipHit,
@@ -42,7 +42,7 @@ from memory_store.traces import Traces
 from memory_store.vectors import Vectors
 
 
-class MemoryStore(PeopleStore):
+class MemoryStore(FactStore):
     """One memory: a SQLite file that is the truth, and vector indexes that are a cache of it.
 
     To be used from one thread at a time. Writes stand inside `with store.transaction():`, which keeps all

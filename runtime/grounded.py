@@ -45,6 +45,11 @@ class GroundedLine:
     provenance: dict[str, Any] = field(default_factory=dict)
     vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether the same line in the next clip, without a pause, is the same event: who is known stays there."""
+        return (self.event == "seen" and bool(self.actors)) or self.event in ("picture", "screen")
+
 
 def grounded_lines(who: Identified, keyframes: tuple[Keyframe, ...]) -> list[GroundedLine]:
     """All lines of one clip, in time order."""

@@ -108,31 +108,43 @@ class Memorizer:
     def _add_lines(
         self, clip_id: int, span: ClipSpan, lines: list[GroundedLine]
     ) -> list[tuple[int, GroundedLine]]:
-        """Write the lines; each with the id of its node."""
-        if not lines:
-            return []
+        """Write the lines, or let events of the clip before go on; each with the id of its node."""
         stored: list[tuple[int, GroundedLine]] = []
-        vectors = self._embed_passage([line.meaning for line in lines])
-        for line, vector in zip(lines, vectors, strict=True):
-            node_id = self._store.add_node(
-                "episodic",
-                line.text,
-                clip_id=clip_id,
-                start_utc_s=span.utc_s(line.start_s),
-                end_utc_s=span.utc_s(line.end_s),
-                provenance={
-                    "source": "grounded",
-                    "event": line.event,
-                    "media_s": [round(line.start_s, 3), round(line.end_s, 3)],
-                    **line.provenance,
-                    **provenance_of_names(line),
-                },
-                vectors={"text": vector, **line.vectors},
+        new: list[GroundedLine] = []
+        for line in lines:
+            times = span.utc_s(line.start_s), span.utc_s(line.end_s)
+            same = (
+                self._store.continue_event(clip_id, line.text, line.event, *times) if line.goes_on else None
             )
-            for actor in line.actors:
-                self._store.add_edge(node_id, actor, "mentions", detail="actor")
-            stored.append((node_id, line))
-        return stored
+            if same is None:
+                new.append(line)
+            else:
+                stored.append((same, line))
+        vectors = self._embed_passage([line.meaning for line in new]) if new else ()
+        for line, vector in zip(new, vectors, strict=True):
+            stored.append((self._add_line(clip_id, span, line, vector), line))
+        return sorted(stored, key=lambda item: (item[1].start_s, item[1].end_s, item[1].text))
+
+    def _add_line(self, clip_id: int, span: ClipSpan, line: GroundedLine, vector: NDArray[np.float32]) -> int:
+        node_id = self._store.add_node(
+            "episodic",
+            line.text,
+            clip_id=clip_id,
+            start_utc_s=span.utc_s(line.start_s),
+            end_utc_s=span.utc_s(line.end_s),
+            provenance={
+                "source": "grounded",
+                "event": line.event,
+                "media_s": [round(line.start_s, 3), round(line.end_s, 3)],
+                **line.provenance,
+                **provenance_of_names(line),
+            },
+            vectors={"text": vector, **line.vectors},
+        )
+        for actor in line.actors:
+            self._store.add_edge(node_id, actor, "mentions", detail="actor")
+        self._store.order_event(node_id)
+        return node_id
 
     def _add_keyframes(self, clip_id: int, span: ClipSpan, keyframes: tuple[Keyframe, ...]) -> None:
         for number, keyframe in enumerate(keyframes):

@@ -1,6 +1,12 @@
 """The numbered migrations of the schema, one a module: append-only, a published one is never edited."""
 
-from memory_store.migrations import m001_schema, m002_corrections, m003_vote_days, m004_name_evidence
+from memory_store.migrations import (
+    m001_schema,
+    m002_corrections,
+    m003_vote_days,
+    m004_name_evidence,
+    m006_facts,
+)
 from memory_store.migrations.registry import APPLICATION_ID, migrations
 
 __all__ = [
@@ -9,5 +15,6 @@ __all__ = [
     "m002_corrections",
     "m003_vote_days",
     "m004_name_evidence",
+    "m006_facts",
     "migrations",
 ]

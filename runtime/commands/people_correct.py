@@ -31,6 +31,7 @@ def add_to(verbs: session.Commands, shared: argparse.ArgumentParser) -> None:
     wrong.add_argument("what", metavar="LINE_OR_NODE", help="number of a memory, face_N or voice_N")
     wrong.add_argument("person", nargs="?", help="who it is not")
     wrong.add_argument("--is", dest="other", metavar="PERSON", help="who it is")
+    wrong.add_argument("--clip", type=int, metavar="N", help="only what the memory was in this clip")
     wrong.set_defaults(command=not_them)
     undo = verbs.add_parser("undo", parents=[shared], help="undo the last correction, or change N")
     undo.add_argument("number", nargs="?", type=int, metavar="N", help="as `people show` lists it")
@@ -73,6 +74,8 @@ def not_them(options: argparse.Namespace) -> int:
         node = store.node(node_number(options.what))
         other = None if options.other is None else find_person(store, options.other).id
         is_node = node.kind in ("face", "voice")
+        if is_node and options.clip is not None:
+            raise HearsightError("--clip is about a memory: a face or voice is taken from a person whole")
         if options.person is not None:
             _require_named(store, node.id, find_person(store, options.person).id, is_node=is_node)
         was = _named(store, node.id) if not is_node else []
@@ -80,7 +83,7 @@ def not_them(options: argparse.Namespace) -> int:
             if is_node:
                 other = store.take_node(node.id, other)
             else:
-                store.reassign_line(node.id, other)
+                store.reassign_line(node.id, other, clip_id=options.clip)
         whose = "nobody known" if other is None else store.person(other).label
         what = f"{node.kind}_{node.id}" if is_node else f"Memory {node.id}"
         told = f"{what} is {whose}'s now." if is_node else f"{what} is about {whose} now."
