@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import methodcaller
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,14 @@ import sqlite_utils
 from memory_store.errors import (
     DatabaseBusy,
     DatabaseUnusable,
-    InvalidValue,
     MemoryStoreError,
     NewerSchema,
     ReadOnlyStorage,
-    StorageFull,
     TransactionRequired,
 )
 from memory_store.migrations import APPLICATION_ID, migrations
+from memory_store.read_only import connect_read_only
+from memory_store.sqlite_errors import NOT_STORABLE, read_only, refused, translate
 
 Row = sqlite3.Row
 
@@ -29,49 +30,26 @@ for _number in (np.int32, np.int64, np.float32):
     sqlite3.register_adapter(_number, methodcaller("item"))
 
 
-_NOT_STORABLE = (OverflowError, UnicodeEncodeError)  # numbers beyond 64 bits, text that is no Unicode
-
-
-def _refused(error: Exception) -> InvalidValue:
-    return InvalidValue(
-        f"no memory holds such a value ({error}): give a smaller number, or text in proper UTF-8"
-    )
-
-
-def translate(error: sqlite3.Error, path: Path) -> MemoryStoreError:
-    """The store's own error for one of SQLite's, naming the file and what to do."""
-    code = getattr(error, "sqlite_errorname", None) or ""
-    if code.startswith("SQLITE_FULL"):
-        return StorageFull(f"no space left for {path}: nothing of this transaction was kept; free some space")
-    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return DatabaseBusy(f"{path} stayed locked by another process: try again, or stop that process")
-    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return ReadOnlyStorage(f"{path} cannot be opened for writing ({error}): check its owner and mode")
-    if code.startswith("SQLITE_NOTADB"):
-        return DatabaseUnusable(f"{path} is not a SQLite database: move it away, or name another directory")
-    if code.startswith("SQLITE_CORRUPT"):
-        return DatabaseUnusable(f"{path} is damaged ({error}): restore a backup, or move the file away")
-    if code.startswith("SQLITE_IOERR"):
-        return DatabaseUnusable(
-            f"reading or writing {path} failed ({code}): check the disk and its free space"
-        )
-    if code.startswith("SQLITE_CONSTRAINT"):
-        return InvalidValue(
-            f"{path} refused a row ({error}): an id or value in it does not exist or is not legal"
-        )
-    return MemoryStoreError(f"{path}: {error} ({code or type(error).__name__})")
-
-
 class Database:
     """One connection to one memory file; to be used from one thread at a time.
 
     Writes need `transaction()`. Other processes may read and write the same file: readers see what
-    is committed, a writer waits up to the busy timeout for its turn.
+    is committed, a writer waits up to the busy timeout for its turn. With `read_only` there are no writes;
+    `copy` is the directory of a copy that is read in the file's place.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        *,
+        read_only: bool = False,
+        copy: TemporaryDirectory[str] | None = None,
+    ) -> None:
         self._connection = connection
         self.path = path
+        self.read_only = read_only
+        self._copy = copy
         self.in_write = False  # whether a writing transaction is open
 
     @classmethod
@@ -101,14 +79,42 @@ class Database:
             raise
         return cls(connection, path)
 
+    @classmethod
+    def open_read_only(cls, path: Path, *, busy_timeout_s: float = 10.0) -> "Database":
+        """Open a file that may not be written; raises MemoryStoreError, also for one of an older schema."""
+        try:
+            connection, copy = connect_read_only(path, busy_timeout_s)
+        except sqlite3.Error as error:
+            raise translate(error, path) from error
+        except OSError as error:
+            raise ReadOnlyStorage(
+                f"{error.filename or path} cannot be read or copied ({error.strerror}): check its owner and mode"
+            ) from error
+        connection.row_factory = sqlite3.Row
+        database = cls(connection, path, read_only=True, copy=copy)
+        try:
+            _require_ours(connection, path)
+            if not _is_current(sqlite_utils.Database(connection, execute_plugins=False), path):
+                raise ReadOnlyStorage(
+                    f"{path} is of an older Hearsight and cannot be brought up to date, since it can only be "
+                    "read here: check its owner and mode, or copy it"
+                )
+        except sqlite3.Error as error:
+            database.close()
+            raise translate(error, path) from error
+        except MemoryStoreError:
+            database.close()
+            raise
+        return database
+
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """All rows of a query."""
         try:
             return self._connection.execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
-        except _NOT_STORABLE as error:
-            raise _refused(error) from error
+        except NOT_STORABLE as error:
+            raise refused(error) from error
 
     def row(self, sql: str, parameters: Sequence[Any] = ()) -> Row | None:
         """The first row of a query, or None."""
@@ -122,8 +128,8 @@ class Database:
             return self._connection.execute(sql, parameters)
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
-        except _NOT_STORABLE as error:
-            raise _refused(error) from error
+        except NOT_STORABLE as error:
+            raise refused(error) from error
 
     def insert(self, table: str, values: dict[str, Any]) -> int:
         """Insert one row and return its id."""
@@ -142,6 +148,8 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Everything written inside is kept, or, when an exception leaves the block, nothing of it."""
+        if self.read_only:
+            raise read_only(self.path)
         if self._connection.in_transaction:
             raise TransactionRequired("a transaction inside another: end the first one, they do not nest")
         self._execute("BEGIN IMMEDIATE")
@@ -173,8 +181,9 @@ class Database:
             faults = [str(row[0]) for row in self.rows("PRAGMA integrity_check(20)") if row[0] != "ok"]
             for row in self.rows("PRAGMA foreign_key_check"):
                 faults.append(f"row {row[1]} of {row[0]} refers to a missing row of {row[2]}")
-            with self.transaction():
-                self.write("INSERT INTO nodes_fts (nodes_fts, rank) VALUES ('integrity-check', 1)")
+            if not self.read_only:  # FTS5 checks its index by a statement that counts as a write
+                with self.transaction():
+                    self.write("INSERT INTO nodes_fts (nodes_fts, rank) VALUES ('integrity-check', 1)")
         except DatabaseUnusable as error:
             return [str(error)]
         return faults
@@ -197,6 +206,8 @@ class Database:
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
         self._connection.close()
+        if self._copy is not None:
+            self._copy.cleanup()
 
     def _execute(self, sql: str) -> None:
         try:
@@ -209,11 +220,15 @@ class Database:
             self._execute("ROLLBACK")
 
 
-def _configure(connection: sqlite3.Connection, path: Path) -> None:
+def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     application_id = connection.execute("PRAGMA application_id").fetchone()[0]
     if tables and application_id != APPLICATION_ID:
         raise DatabaseUnusable(f"{path} is a SQLite file of another program: name another directory")
+
+
+def _configure(connection: sqlite3.Connection, path: Path) -> None:
+    _require_ours(connection, path)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # a clip that was acknowledged survives a power cut
     connection.execute("PRAGMA foreign_keys = ON")
@@ -224,8 +239,7 @@ def _configure(connection: sqlite3.Connection, path: Path) -> None:
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Apply the pending migrations as one transaction, so that two processes may open at once."""
     db = sqlite_utils.Database(connection, execute_plugins=False)
-    known = {migration.name for migration in migrations._migrations}
-    if _newer(db, known, path):
+    if _is_current(db, path):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -237,8 +251,9 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         raise
 
 
-def _newer(db: sqlite_utils.Database, known: set[str], path: Path) -> bool:
+def _is_current(db: sqlite_utils.Database, path: Path) -> bool:
     """Whether the schema is current; raises NewerSchema for a migration this code does not know."""
+    known = {migration.name for migration in migrations._migrations}
     applied = {migration.name for migration in migrations.applied(db)}
     unknown = sorted(applied - known)
     if unknown:

@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 
 from memory_store.clips import Clips
 from memory_store.database import Database
+from memory_store.directory_lock import DirectoryLock
+from memory_store.errors import ReadOnlyStorage
 from memory_store.events import Events
 from memory_store.fact_store import FactStore
 from memory_store.filters import FilterArguments, NodeFilter
 from memory_store.forget import Forgetting
 from memory_store.graph import Graph
-from memory_store.index import SpaceIndex
+from memory_store.index import EXACT_BELOW, SpaceIndex
 from memory_store.index_file import IndexFile
 from memory_store.records import (
     Clip,
@@ -55,8 +57,10 @@ class MemoryStore(FactStore):
         spaces: Sequence[VectorSpace],
         indexes: Mapping[str, SpaceIndex],
         clock: Callable[[], float] = time.time,
+        lock: DirectoryLock | None = None,
     ) -> None:
         self._database = database
+        self._lock = lock
         self._indexes = dict(indexes)
         vectors = Vectors(database, {space.name: space for space in spaces})
         self._clips = Clips(database)
@@ -76,18 +80,39 @@ class MemoryStore(FactStore):
         *,
         clock: Callable[[], float] = time.time,
         busy_timeout_s: float = 10.0,
+        exact_below: int = EXACT_BELOW,
     ) -> "MemoryStore":
-        """Open or create the memory in a directory; its schema is brought up to date."""
-        database = Database.open(directory / "memory.db", busy_timeout_s=busy_timeout_s)
+        """Open or create the memory in a directory; its schema is brought up to date.
+
+        A memory that may not be written is opened for reading alone. exact_below: how many vectors of a space
+        are still searched without an index file.
+        """
+        lock = DirectoryLock(directory, timeout_s=busy_timeout_s)
+        try:
+            database = _opened(directory / "memory.db", busy_timeout_s)
+        except BaseException:
+            lock.release()
+            raise
         files = {space.name: IndexFile(directory / "index", space) for space in spaces}
-        indexes = {space.name: SpaceIndex(database, space, files[space.name]) for space in spaces}
-        return cls(database, spaces, indexes, clock)
+        indexes = {
+            space.name: SpaceIndex(database, space, files[space.name], exact_below=exact_below)
+            for space in spaces
+        }
+        return cls(database, spaces, indexes, clock, lock)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether this memory can only be read: every transaction raises ReadOnlyStorage."""
+        return self._database.read_only
 
     def close(self) -> None:
         """Save what the indexes hold and close the database."""
-        for index in self._indexes.values():
-            index.save()
+        if not self.read_only:
+            for index in self._indexes.values():
+                index.save()
         self._database.close()
+        if self._lock is not None:
+            self._lock.release()
 
     def __enter__(self) -> "MemoryStore":
         return self
@@ -351,3 +376,12 @@ class MemoryStore(FactStore):
 
     def _index(self, space: str) -> SpaceIndex:
         return self._indexes[self._vectors.space(space).name]
+
+
+def _opened(path: Path, busy_timeout_s: float) -> Database:
+    try:
+        return Database.open(path, busy_timeout_s=busy_timeout_s)
+    except ReadOnlyStorage:
+        if not path.is_file():
+            raise
+        return Database.open_read_only(path, busy_timeout_s=busy_timeout_s)

@@ -1,82 +1,39 @@
-"""The command `hearsight`: parses, calls, prints."""
+"""The command `hearsight`: loads the rest while Ctrl-C already has its answer, then runs it."""
 
 from __future__ import annotations
 
-import argparse
-import io
 import json
-import logging
 import os
+import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from types import FrameType
 
-from drivers.media import DriverError
-from memory_store.errors import MemoryStoreError
-from models.errors import ModelError
-from runtime.commands import ask, check, memory, models, people, run, timeline, trace
-from runtime.errors import HearsightError
-
-COMMANDS = (run, ask, people, timeline, memory, trace, models, check)
+INTERRUPTED = 130  # 128 + SIGINT, as shells give it
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0: done, 1: one clear sentence says why not, 2: wrong usage, 130: interrupted."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # names from another alphabet than the terminal's
-    options = build_parser().parse_args(arguments)
-    logging.basicConfig(
-        level=logging.INFO if options.verbose else logging.WARNING, format="%(levelname)s %(message)s"
-    )
-    try:
-        status: int = options.command(options)
-        print(end="", flush=True)
-        return status
-    except (HearsightError, DriverError, ModelError, MemoryStoreError) as error:
-        return _fail(str(error), as_json=options.json)
-    except KeyboardInterrupt:
-        return _fail("interrupted", as_json=options.json, status=130)
-    except BrokenPipeError:
-        _drop_output()
-        return 0
-    except OSError as error:
-        if error.filename is None:
-            _drop_output()
-        what = error.filename or "the output"
-        return _fail(f"cannot read or write {what}: {error.strerror}", as_json=options.json)
+    """Run one command; 0: done, 1: one clear sentence says why not, 2: wrong usage, 130: interrupted.
+
+    Loading the libraries takes a second, in which nothing is open or half written: an interrupt then ends the
+    process at once, since an exception inside of a library that is being loaded cannot be caught reliably.
+    """
+    given = sys.argv[1:] if arguments is None else arguments
+    before = signal.signal(signal.SIGINT, _leave_with_json if "--json" in given else _leave)
+    from runtime import command_line
+
+    signal.signal(signal.SIGINT, before)
+    return command_line.main(given)
 
 
-def _drop_output() -> None:
-    """Nobody takes what is printed: let the rest, also what Python still holds, go nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _leave(number: int, frame: FrameType | None) -> None:
+    os.write(2, b"hearsight: interrupted\n")
+    os._exit(INTERRUPTED)
 
 
-def _fail(message: str, *, as_json: bool, status: int = 1) -> int:
-    if as_json:
-        print(json.dumps({"error": message}, ensure_ascii=False))
-    print(f"hearsight: {message}", file=sys.stderr)
-    return status
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """The whole command line."""
-    shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument(
-        "--config", type=Path, metavar="FILE", help="configuration (default: robot.yaml here)"
-    )
-    shared.add_argument(
-        "--data-dir", type=Path, metavar="DIR", help="where the memory lives (default: as configured)"
-    )
-    shared.add_argument("--json", action="store_true", help="print JSON")
-    shared.add_argument("--verbose", action="store_true", help="log what happens")
-    parser = argparse.ArgumentParser(
-        prog="hearsight", description="A household robot's memory: see, hear, ask."
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in COMMANDS:
-        module.add_to(commands, shared)
-    return parser
+def _leave_with_json(number: int, frame: FrameType | None) -> None:
+    os.write(1, json.dumps({"error": "interrupted"}).encode() + b"\n")
+    _leave(number, frame)
 
 
 if __name__ == "__main__":

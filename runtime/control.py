@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 from zoneinfo import ZoneInfo
 
+from memory_store.errors import DatabaseBusy, ReadOnlyStorage, StorageFull
 from models.errors import ModelError
 from models.language import Completion, LanguageModel
 from runtime.answer import Action, Answer, Evidence, Method, Round, Search
@@ -120,8 +121,15 @@ class Control:
             duration_s=round(self._timer() - started, 4),
             asked_utc_s=now,
         )
-        with self._store.transaction():
-            trace_id = self._store.save_trace(answer.question, answer.text, answer.to_json())
+        return self._kept(answer)
+
+    def _kept(self, answer: Answer) -> Answer:
+        """The answer with its trace; where no trace can be kept, it is still an answer, and says so."""
+        try:
+            with self._store.transaction():
+                trace_id = self._store.save_trace(answer.question, answer.text, answer.to_json())
+        except (ReadOnlyStorage, StorageFull, DatabaseBusy) as error:
+            return replace(answer, notes=(*answer.notes, f"No trace of this answer was kept: {error}."))
         return replace(answer, trace_id=trace_id)
 
     def _without_search(self, question: Question, speech: Speech) -> _Said | None:

@@ -129,21 +129,6 @@ def test_two_processes_write_in_turn(tmp_path: Path, writers: subprocess.Popen[s
         assert store.check() == []
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="drops root to lose the right to write")
-def test_a_directory_that_may_not_be_written(tmp_path: Path) -> None:
-    open_memory(tmp_path).close()
-    for path in (tmp_path, *tmp_path.parents[:3]):
-        path.chmod(0o755)
-    os.seteuid(65534)
-    try:
-        with pytest.raises(ReadOnlyStorage, match=r"memory\.db.*check its owner and mode"):
-            open_memory(tmp_path)
-        with pytest.raises(ReadOnlyStorage, match="another directory"):
-            open_memory(tmp_path / "new")
-    finally:
-        os.seteuid(0)
-
-
 def test_a_writer_that_waits_too_long_says_so(tmp_path: Path) -> None:
     with open_memory(tmp_path) as one, MemoryStore.open(tmp_path, SPACES, busy_timeout_s=0.05) as two:
         with one.transaction():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.cli import build_parser
+from runtime.command_line import build_parser
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -71,6 +71,5 @@ def print_answer(answer: Answer, zone: ZoneInfo) -> None:
         moment = datetime.fromtimestamp(item.start_utc_s, zone).strftime("%Y-%m-%d %H:%M:%S")
         print(f"  [{item.id}] {moment}  {item.line}")
     how = {"computed": "from the timeline", "model": "with the language model", "extractive": "by quotation"}
-    print(
-        f"  {how[answer.method]}, {answer.model_calls} model calls, {answer.duration_s:.1f} s, trace {answer.trace_id}"
-    )
+    trace = "no trace kept" if answer.trace_id is None else f"trace {answer.trace_id}"
+    print(f"  {how[answer.method]}, {answer.model_calls} model calls, {answer.duration_s:.1f} s, {trace}")
