@@ -16,6 +16,7 @@ from memory_store.errors import (
     UnknownId,
 )
 from memory_store.records import (
+    Belief,
     Binding,
     Clip,
     ClipHit,
@@ -35,6 +36,7 @@ from memory_store.records import (
     TimelineKind,
     TimelineRow,
     Trace,
+    Triple,
     Vector,
     VectorSpace,
 )
@@ -42,6 +44,7 @@ from memory_store.store import MemoryStore
 from memory_store.tags import Tag, find_tags, replace_tags
 
 __all__ = [
+    "Belief",
     "Binding",
     "ChangeContradicted",
     "Clip",
@@ -75,6 +78,7 @@ __all__ = [
     "TimelineRow",
     "Trace",
     "TransactionRequired",
+    "Triple",
     "UnknownId",
     "Vector",
     "VectorSpace",

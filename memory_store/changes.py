@@ -22,6 +22,7 @@ _TRACKED = (
     "votes",
     "negatives",
     "name_evidence",
+    "facts",
 )
 # What later clips go on changing, and what follows from other rows: never compared, and put back only for a face
 # or voice that no clip speaks for, since nothing else tells of it then.

@@ -10,6 +10,7 @@ from typing import Any
 from memory_store.continuation import Continuation
 from memory_store.database import Database
 from memory_store.errors import ChangeContradicted, InvalidValue, UnknownId
+from memory_store.facts import Facts
 from memory_store.graph import Graph
 from memory_store.history import HistoryRow, Source
 from memory_store.identity import Identity
@@ -27,11 +28,12 @@ class Corrections:
         database: Database,
         graph: Graph,
         identity: Identity,
+        facts: Facts,
     ) -> None:
         self._database = database
         self._graph = graph
         self._identity = identity
-        self._lines = Lines(database, graph)
+        self._lines = Lines(database, graph, facts)
         self._continuation = Continuation(database, graph)
 
     def split(self, person_id: int, node_ids: Collection[int]) -> int:

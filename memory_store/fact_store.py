@@ -1,12 +1,15 @@
 """FactStore, the part of the memory's door that knows what goes on, in which order, and what is believed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
+from numpy.typing import ArrayLike
+
+from memory_store.beliefs import Beliefs
 from memory_store.continuation import Continuation
 from memory_store.database import Database
 from memory_store.graph import Graph
 from memory_store.people_store import PeopleStore
-from memory_store.records import Span
+from memory_store.records import Belief, Span, Triple
 from memory_store.vectors import Vectors
 
 
@@ -18,6 +21,7 @@ class FactStore(PeopleStore):
     ) -> None:
         super().__init__(database, vectors, graph, clock)
         self._continuation = Continuation(database, graph)
+        self._beliefs = Beliefs(database, self._facts, self._identity)
 
     # Events
 
@@ -36,3 +40,40 @@ class FactStore(PeopleStore):
     def spans(self, node_id: int) -> tuple[Span, ...]:
         """What a node was in each clip it rests on, in the order of time."""
         return self._continuation.spans(node_id)
+
+    # Facts
+
+    def add_fact(
+        self,
+        triple: Triple,
+        text: str,
+        line_id: int,
+        *,
+        subject_id: int | None,
+        vector: ArrayLike | None = None,
+        same: float = 2.0,
+        changed: bool = False,
+        source: str = "fact",
+    ) -> tuple[int, bool]:
+        """Keep what a line says of somebody; the fact's node, and whether it is new. See `Facts.add`."""
+        return self._facts.add(
+            triple,
+            text,
+            line_id,
+            subject_id=subject_id,
+            vector=vector,
+            same=same,
+            changed=changed,
+            source=source,
+        )
+
+    def beliefs(
+        self,
+        person_id: int | None,
+        *,
+        names: Collection[str] = (),
+        relations: Collection[str] | None = None,
+        before_clip: int | None = None,
+    ) -> list[Belief]:
+        """All that was said of a person, and of whoever is called so, with what holds now marked. See `Beliefs.of`."""
+        return self._beliefs.of(person_id, names=names, relations=relations, before_clip=before_clip)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory_store.database import Database
+from memory_store.facts import Facts
 from memory_store.forget_history import history_of
 from memory_store.graph import Graph
 from memory_store.identity import Identity
@@ -54,7 +55,8 @@ def name_pattern(name: str) -> re.Pattern[str]:
 class Forgetting:
     """Deletes one person, inside the caller's transaction."""
 
-    def __init__(self, database: Database, graph: Graph, identity: Identity) -> None:
+    def __init__(self, database: Database, graph: Graph, identity: Identity, facts: Facts) -> None:
+        self._facts = facts
         self._database = database
         self._graph = graph
         self._identity = identity
@@ -135,7 +137,7 @@ class Forgetting:
                 gone.add(line.id)
             elif tied or named:
                 told_anew.add(line.id)
-        gone |= self._told_by_models(traits, gone)
+        gone |= self._told_by_models(traits, gone) | self._facts.naming(traits.names)
         return gone, told_anew - gone
 
     def _concerned(self, traits: Traits) -> list[Node]:

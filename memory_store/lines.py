@@ -1,7 +1,7 @@
 """Lines that turn out to be about somebody else: their text, edges, presence, votes and vectors move along."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -10,6 +10,7 @@ import numpy as np
 from memory_store.continuation import Continuation
 from memory_store.database import Database, Row
 from memory_store.errors import InvalidValue
+from memory_store.facts import Facts
 from memory_store.graph import Graph
 from memory_store.records import Node, NodeKind, Relation, Vector
 from memory_store.tags import Tag, find_tags, replace_tags
@@ -42,6 +43,7 @@ class Lines:
 
     database: Database
     graph: Graph
+    facts: Facts
 
     def named_by(self, line_id: int) -> list[int]:
         """The faces and voices a line tells of: who acted, or, where it says of nobody that they did, all named."""
@@ -94,6 +96,8 @@ class Lines:
                 self._move_edges(line.node.id, old_id, new_id)
                 self._leave_clips(line.node.id, old_id, new_id)
                 self._remember_unlike(line.node.id, old_id)
+                self.facts.move_subject(line.node.id, old_id, new_id)
+                self.facts.move_line(line.node.id, old_id, new_id, self._told_of(old_id, new_id))
             elif new_id is not None:
                 self._claim(line.node, new_id)
             sql = "UPDATE nodes SET provenance = json_set(provenance, '$.corrected_by', 'resident') WHERE id = ?"
@@ -138,13 +142,16 @@ class Lines:
 
     def _rewrite(self, line: Node, old_id: int, new_id: int | None) -> None:
         text = self.graph.node(line.id).text
-        if new_id is None:
-            told = without_tags(text, [old_id])
-        else:
-            new = str(Tag("voice" if self._kind(new_id) == "voice" else "face", new_id))
-            told = replace_tags(text, lambda tag: new if tag.node_id == old_id else None)
+        told = self._told_of(old_id, new_id)(text)
         if told != text:
             self.database.write("UPDATE nodes SET text = ? WHERE id = ?", (told, line.id))
+
+    def _told_of(self, old_id: int, new_id: int | None) -> Callable[[str], str]:
+        """Turns a text about one face or voice into the same about another; None: about somebody."""
+        if new_id is None:
+            return lambda text: without_tags(text, [old_id])
+        new = str(Tag("voice" if self._kind(new_id) == "voice" else "face", new_id))
+        return lambda text: replace_tags(text, lambda tag: new if tag.node_id == old_id else None)
 
     def _claim(self, line: Node, new_id: int) -> None:
         """A line about somebody unknown becomes one about a known face or voice."""

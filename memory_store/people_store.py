@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from memory_store.corrections import Corrections
 from memory_store.database import Database
+from memory_store.facts import Facts
 from memory_store.graph import Graph
 from memory_store.history import Entry, HistoryRow, Source
 from memory_store.identity import Identity
@@ -37,10 +38,11 @@ class PeopleStore:
         self._graph = graph
         self._identity = Identity(database, clock)
         self._negatives = Negatives(database, vectors)
-        self._corrections = Corrections(database, graph, self._identity)
+        self._facts = Facts(database, graph, vectors)
+        self._corrections = Corrections(database, graph, self._identity, self._facts)
         self._votes = Votes(database)
         self._names = Names(database, clock)
-        self._tentative = Tentative(database)
+        self._tentative = Tentative(database, self._facts)
 
     # Exemplars
 

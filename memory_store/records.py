@@ -164,6 +164,50 @@ class Binding:
 
 
 @dataclass(frozen=True)
+class Triple:
+    """What a sentence says of somebody, by normalised words: "likes", "tea", 1; polarity -1: that it is not so.
+
+    subject: "" for the one it is about themselves, "brother" for somebody of theirs, a name where no face or voice is
+    meant; words: the object as it was said.
+    """
+
+    relation: str
+    object: str
+    polarity: int = 1
+    subject: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Belief:
+    """One thing said of somebody, with all that speaks for it.
+
+    node_ids: the facts that hold it; line_ids: the lines they were read from, by time; hearsay: somebody else said
+    so; statements: (UTC seconds, weight) of each clip, by time; changed_utc_s: when a line last said that it had been
+    otherwise before; support and current: see `Beliefs.of`.
+    """
+
+    node_ids: tuple[int, ...]
+    line_ids: tuple[int, ...]
+    triple: Triple
+    hearsay: bool
+    statements: tuple[tuple[float, float], ...]
+    changed_utc_s: float | None
+    support: float
+    current: bool
+
+    @property
+    def first_utc_s(self) -> float:
+        """When it was first said."""
+        return self.statements[0][0]
+
+    @property
+    def last_utc_s(self) -> float:
+        """When it was last said."""
+        return self.statements[-1][0]
+
+
+@dataclass(frozen=True)
 class Hit:
     """A node found. `score` orders the hits; `similarity` is the raw cosine, None where none was compared.
 

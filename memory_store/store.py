@@ -66,7 +66,7 @@ class MemoryStore(FactStore):
         self._clips = Clips(database)
         graph = Graph(database, vectors, clock)
         super().__init__(database, vectors, graph, clock)
-        self._forgetting = Forgetting(database, self._graph, self._identity)
+        self._forgetting = Forgetting(database, self._graph, self._identity, self._facts)
         self._traces = Traces(database, clock)
         self._search = Search(database, self._identity)
         self._timeline = Timeline(database, self._search, self._identity)

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from memory_store.database import Database, Row
+from memory_store.facts import Facts
 from memory_store.tags import Tag, find_tags, replace_tags
 
 SOMEBODY = "somebody"
@@ -16,6 +17,7 @@ class Tentative:
     """Ends tentative people. Their lines stay, and tell of "somebody" from then on."""
 
     database: Database
+    facts: Facts
 
     def confirm(self, node_id: int, clip_id: int) -> bool:
         """End the tentative state of a node's person, unless this clip is the one the node was first met in."""
@@ -56,6 +58,7 @@ class Tentative:
             persons = self._with_merged(person_id)
             sql = "SELECT node_id FROM person_nodes WHERE person_id = ?"
             nodes = [row["node_id"] for row in self.database.rows(sql, (person_id,))]
+            self.facts.delete_of(nodes)
             self._rewrite(nodes)
             write = self.database.write
             listed = json.dumps(persons)

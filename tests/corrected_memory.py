@@ -80,7 +80,9 @@ def three_people(store: MemoryStore) -> tuple[Met, ...]:
 
 def state(directory: Path) -> dict[str, list[tuple[Any, ...]]]:
     """All rows but those of the history, to be compared before and after; as another process sees them."""
-    tables = ("persons", "person_nodes", "nodes", "node_clips", "edges", "vectors", "votes", "negatives")
+    tables = (
+        "persons", "person_nodes", "nodes", "node_clips", "edges", "vectors", "votes", "negatives", "facts",
+    )  # fmt: skip
     with sqlite3.connect(directory / "memory.db") as connection:
         found = {table: sorted(connection.execute(f"SELECT * FROM {table}"), key=repr) for table in tables}
     connection.close()
