@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.container import Container, Stream, open_container, pick_stream, prepare
+from drivers.damage import Damage, WholePictures
 from drivers.media import AudioBlock, DriverError, Frame
 
 MAX_SIDE_PX = 1280
@@ -20,16 +21,6 @@ _BACK_S = 1.0  # a clock that jumps back further than this was restarted
 _AHEAD_S = 60.0  # … and one that runs this far past the end of the file was, too
 _PREROLL_S = 1.0  # decoded and thrown away after a jump, so that decoders and filters have settled
 _MAX_READ_ERRORS = 20
-
-
-@dataclass(slots=True)
-class Damage:
-    """What one pass over a stream could not read."""
-
-    broken_packets: int = 0
-    corrupt_frames: int = 0
-    read_errors: list[str] = field(default_factory=list)
-    ended_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -58,29 +49,40 @@ class StreamClock:
 
 
 def decoded(container: Container, stream: Stream, damage: Damage) -> Iterator[Any]:
-    """Yield the decoded frames of `stream`; what cannot be read is counted in `damage` and passed over."""
+    """Yield the whole decoded frames of `stream`; what is not is counted in `damage` and passed over."""
+    whole = WholePictures(damage)
     while True:
         try:
             for packet in container.demux(stream):
-                yield from _decode_packet(packet, damage)
-            return
+                yield from _decode_packet(packet, whole, damage)
+            break
         except (av.error.FFmpegError, OSError) as error:
             damage.read_errors.append(str(error))
+            whole.broke(None)
             if len(damage.read_errors) >= _MAX_READ_ERRORS:
-                yield from _decode_packet(None, damage, stream)
-                return
+                yield from _decode_packet(None, whole, damage, stream)
+                break
+    yield from whole.rest()
 
 
-def _decode_packet(packet: Any, damage: Damage, stream: Stream = None) -> Iterator[Any]:
+def _decode_packet(packet: Any, whole: WholePictures, damage: Damage, stream: Stream = None) -> Iterator[Any]:
+    if (
+        packet is not None and packet.is_corrupt
+    ):  # the container knows of lost pieces that a decoder may not notice
+        damage.broken_packets += 1
+        whole.broke(packet.pts)
     try:
         frames = stream.codec_context.decode(None) if packet is None else packet.decode()
     except av.error.EOFError:
         return
     except (av.error.FFmpegError, OSError):
         damage.broken_packets += 1
+        whole.broke(None if packet is None else packet.pts)
         return
     for frame in frames:
-        if frame.is_corrupt:
+        if isinstance(frame, av.VideoFrame):
+            yield from whole.after(frame)
+        elif frame.is_corrupt:  # a packet of sound stands alone
             damage.corrupt_frames += 1
         else:
             yield frame
@@ -100,6 +102,7 @@ class StreamReader:
     def frames(self, start_s: float, damage: Damage) -> Iterator[Frame]:
         """Yield for each tick of the frame rate the first picture shown at or after it."""
         next_tick = math.ceil(start_s * self.frame_rate_hz - 1e-6)
+        whole_until = damage.pieces
         for time_s, picture in self._timed("video", start_s, damage):
             if time_s * self.frame_rate_hz + 1e-6 < next_tick:
                 continue
@@ -108,8 +111,13 @@ class StreamReader:
             except (av.error.FFmpegError, ValueError):
                 damage.broken_packets += 1  # a damaged header claims an impossible picture
                 continue
-            next_tick = math.floor(time_s * self.frame_rate_hz + 1e-6) + 1
+            tick = math.floor(time_s * self.frame_rate_hz + 1e-6)
+            if damage.pieces > whole_until:
+                damage.lost_ticks += max(0, tick - next_tick)
+            next_tick, whole_until = tick + 1, damage.pieces
             yield Frame(time_s, image)
+        if damage.pieces > whole_until:
+            damage.lost_ticks += max(0, math.floor(damage.ended_s * self.frame_rate_hz) - next_tick)
 
     def blocks(self, start_s: float, damage: Damage) -> Iterator[AudioBlock]:
         """Yield mono sound cut at multiples of the block length; a hole leaves a short block before it."""
@@ -153,6 +161,9 @@ class StreamReader:
                     damage.ended_s = max(damage.ended_s, clock.expected_s)
                     yield time_s, item
                 else:
+                    if damage.last_pts is not None:
+                        clock.at(damage.last_pts, stream.time_base, _length_s(None, stream))
+                        damage.ended_s = max(damage.ended_s, clock.expected_s)
                     return
 
     def _seek(self, container: Container, time_s: float) -> bool:

@@ -20,7 +20,8 @@ from drivers.container import (
     prepare,
     recorded_utc_s,
 )
-from drivers.decode import Damage, StreamReader, decoded, frame_image
+from drivers.damage import Damage
+from drivers.decode import StreamReader, decoded, frame_image
 from drivers.media import AudioBlock, DriverError, Frame, MediaInfo
 
 _PADDING_S = 0.1
@@ -29,7 +30,7 @@ _PADDING_S = 0.1
 class Replay:
     """A video, audio or picture file, sampled at `frame_rate_hz`, its sound as mono blocks of `block_s`.
 
-    `warnings` names, after a pass, what could not be read; it is empty for a sound file.
+    `warnings` names, after a pass, what could not be read; it is empty for a whole file.
     Raises DriverError when nothing in the file can be decoded.
     """
 
@@ -48,6 +49,7 @@ class Replay:
             )
         self._path = Path(path)
         self.warnings: list[str] = []
+        self._damages: dict[str, Damage] = {}
         check_readable(self._path)
         with open_container(self._path) as container:
             origin_s = (container.start_time or 0) / 1e6
@@ -59,7 +61,7 @@ class Replay:
     def items(self, start_s: float = 0.0) -> Iterator[Frame | AudioBlock]:
         """Yield frames and audio blocks from `start_s` on, in order of time, the same on every pass."""
         self.warnings.clear()
-        damages: dict[str, Damage] = {}
+        damages = self._damages = {}
         streams: list[Iterator[Frame | AudioBlock]] = []
         if self.info.has_video:
             streams.append(self._reader.frames(start_s, damages.setdefault("picture", Damage())))
@@ -71,6 +73,11 @@ class Replay:
         for name, damage in damages.items():
             self.warnings.extend(self._describe(name, damage))
         self._note_early_end(start_s, max(damage.ended_s for damage in damages.values()))
+
+    @property
+    def lost_frames(self) -> int:
+        """How many frames the pass has left out so far because they are damaged or hang on damaged ones."""
+        return self._damages["picture"].lost_ticks if "picture" in self._damages else 0
 
     def _look(self, container: Container, frame_rate_hz: float) -> MediaInfo:
         video, audio = pick_stream(container, "video"), pick_stream(container, "audio")
@@ -116,9 +123,8 @@ class Replay:
         return short and block.time_s >= self.info.duration_s
 
     def _describe(self, name: str, damage: Damage) -> Iterator[str]:
-        lost = damage.broken_packets + damage.corrupt_frames
-        if lost:
-            yield f"{self._path}: {lost} damaged pieces of {name} were left out; copy the file again"
+        if damage.pieces:
+            yield f"{self._path}: {damage.pieces} damaged pieces of {name} were left out; copy the file again"
         if damage.read_errors:
             yield (
                 f"{self._path}: its {name} could not be read on at {damage.ended_s:.1f} s "

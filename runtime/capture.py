@@ -117,8 +117,7 @@ class Capture:
     async def _begin(self, index: int) -> _OpenClip:
         await self._ready(index)
         self._next_index = index
-        dropped = self._frames.dropped + self._sound.dropped
-        return _OpenClip(self._source.span(index, self._clip_s), dropped_before=dropped)
+        return _OpenClip(self._source.span(index, self._clip_s), dropped_before=self._dropped)
 
     async def _deliver(self, item: MediaItem, clip: _OpenClip) -> None:
         if isinstance(item, Frame):
@@ -132,10 +131,14 @@ class Capture:
         self._progress(item.time_s)
 
     async def _end(self, clip: _OpenClip, span: ClipSpan, *, last: bool) -> None:
-        dropped = self._frames.dropped + self._sound.dropped - clip.dropped_before
+        dropped = self._dropped - clip.dropped_before
         end = ClipEnd(span, clip.had_video, clip.had_audio, dropped, last)
         await self._frames.put(end)
         await self._sound.put(end)
+
+    @property
+    def _dropped(self) -> int:
+        return self._frames.dropped + self._sound.dropped + self._source.lost_frames
 
     async def _keep_pace(self, began_s: float, media_s: float) -> None:
         if self._pace.speed is None:

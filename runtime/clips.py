@@ -91,6 +91,11 @@ class Source(Protocol):
         """What went wrong without ending the source, one sentence each."""
         ...
 
+    @property
+    def lost_frames(self) -> int:
+        """How many frames the source could not deliver so far."""
+        ...
+
 
 class Recording:
     """A file. The same file from the same start always gives the same clips, under the same keys.
@@ -147,6 +152,10 @@ class Recording:
     @property
     def warnings(self) -> list[str]:
         return list(self._replay.warnings)
+
+    @property
+    def lost_frames(self) -> int:
+        return self._replay.lost_frames
 
 
 def clip_key(sha256: str, start_utc_s: float, length_s: float, index: int) -> str:
@@ -211,6 +220,10 @@ class Live:
     @property
     def warnings(self) -> list[str]:
         return []
+
+    @property
+    def lost_frames(self) -> int:
+        return self._source.late_items
 
 
 def boot_id() -> str:

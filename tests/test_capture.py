@@ -24,6 +24,8 @@ class Film:
     def __init__(self, duration_s: float) -> None:
         self.duration_s = duration_s
         self.read_from: float | None = None
+        self.damaged_s: tuple[float, ...] = ()
+        self.lost_frames = 0
         self._stopped = False
 
     def clip_count(self, length_s: float) -> int:
@@ -35,6 +37,9 @@ class Film:
             if self._stopped:
                 return
             yield AudioBlock(step / 2, np.full(8000, step, dtype=np.float32))
+            if step / 2 in self.damaged_s:
+                self.lost_frames += 1
+                continue
             yield Frame(step / 2, IMAGE)
 
     def span(self, index: int, length_s: float, media_end_s: float | None = None) -> ClipSpan:
@@ -93,6 +98,13 @@ def test_clips_end_every_thirty_seconds_and_the_last_where_the_file_does() -> No
     assert _ends(seen) == _ends(heard) == expected
     assert sum(isinstance(item, Frame) for item in seen) == 150
     assert sum(isinstance(item, AudioBlock) for item in heard) == 150
+
+
+def test_frames_that_the_source_lost_count_as_dropped_in_their_clip() -> None:
+    film = Film(75.0)
+    film.damaged_s = (31.0, 31.5, 74.0)
+    seen, _, _ = _capture(film)
+    assert [item.dropped_frames for item in seen if isinstance(item, ClipEnd)] == [0, 2, 1]
 
 
 def test_each_item_lies_in_its_clip() -> None:
