@@ -1,6 +1,7 @@
 """The memory graph in one SQLite file with vector indexes; knows no sensor and no prompt."""
 
 from memory_store.errors import (
+    BackupUnusable,
     ChangeContradicted,
     DatabaseBusy,
     DatabaseUnusable,
@@ -44,6 +45,7 @@ from memory_store.store import MemoryStore
 from memory_store.tags import Tag, find_tags, replace_tags
 
 __all__ = [
+    "BackupUnusable",
     "Belief",
     "Binding",
     "ChangeContradicted",

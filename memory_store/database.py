@@ -1,6 +1,7 @@
 """The SQLite connection: opening, migrating, transactions and errors that say what to do."""
 
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from operator import methodcaller
@@ -69,7 +70,7 @@ class Database:
             raise translate(error, path) from error
         try:
             connection.row_factory = sqlite3.Row
-            _configure(connection, path)
+            _configure(connection, path, busy_timeout_s)
             _migrate(connection, path)
         except sqlite3.Error as error:
             connection.close()
@@ -203,6 +204,14 @@ class Database:
             self._execute("PRAGMA temp_store = MEMORY")
         return row is not None and row[0] == 0
 
+    def copy_to(self, path: Path) -> None:
+        """Write all that is committed into a new file without a trace of what was deleted; others write on."""
+        try:
+            self._connection.execute("VACUUM INTO ?", (str(path),))
+        except sqlite3.Error as error:
+            corrupt = (error.sqlite_errorname or "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
+            raise translate(error, self.path if corrupt else path) from error
+
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
         self._connection.close()
@@ -227,13 +236,27 @@ def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
         raise DatabaseUnusable(f"{path} is a SQLite file of another program: name another directory")
 
 
-def _configure(connection: sqlite3.Connection, path: Path) -> None:
+def _configure(connection: sqlite3.Connection, path: Path, busy_timeout_s: float) -> None:
     _require_ours(connection, path)
-    connection.execute("PRAGMA journal_mode = WAL")
+    deadline = time.monotonic() + busy_timeout_s
+    while not _uses_log(connection):  # for this step SQLite itself does not wait
+        if time.monotonic() > deadline:
+            raise DatabaseBusy(f"{path} stayed locked by another process: try again, or stop that process")
+        time.sleep(0.02)
     connection.execute("PRAGMA synchronous = FULL")  # a clip that was acknowledged survives a power cut
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten with zeros
     connection.execute("PRAGMA temp_store = MEMORY")
+
+
+def _uses_log(connection: sqlite3.Connection) -> bool:
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorname.startswith("SQLITE_BUSY"):
+            return False
+        raise
+    return True
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:

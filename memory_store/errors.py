@@ -51,3 +51,7 @@ class DatabaseUnusable(MemoryStoreError):
 
 class NewerSchema(MemoryStoreError):
     """The file was written by a newer Hearsight than this one."""
+
+
+class BackupUnusable(MemoryStoreError):
+    """A backup that is cut short, damaged, or no backup of a Hearsight memory."""

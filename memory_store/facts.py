@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from memory_store.database import Database, Row
 from memory_store.errors import InvalidValue
 from memory_store.graph import Graph
+from memory_store.name_rule import name_pattern
 from memory_store.records import Triple, Vector
 from memory_store.vectors import Vectors, checked_vector
 
@@ -126,11 +127,9 @@ class Facts:
 
     def naming(self, names: Sequence[str]) -> set[int]:
         """The facts whose subject or object is one of some names."""
-        found: set[int] = set()
-        for name in names:
-            sql = "SELECT node_id FROM facts WHERE instr(lower(subject || ' ' || object), lower(?))"
-            found |= {row["node_id"] for row in self.database.rows(sql, (name,))}
-        return found
+        patterns = [name_pattern(name) for name in names]
+        rows = self.database.rows("SELECT node_id, subject || ' ' || object AS words FROM facts")
+        return {row["node_id"] for row in rows if any(pattern.search(row["words"]) for pattern in patterns)}
 
     def rows_about(
         self, node_ids: Sequence[int], names: Collection[str], relations: Collection[str] | None

@@ -27,3 +27,9 @@ def checked_name(name: str, whose: str) -> str:
     if _AN_ID.fullmatch(checked):
         raise InvalidValue(f"the name {checked!r} for {whose} reads like an id: choose another")
     return checked
+
+
+def name_pattern(name: str) -> re.Pattern[str]:
+    """Finds a name as a whole word, whatever its case; Chinese names anywhere."""
+    start, end = (r"(?<!\w)" if name[0].isascii() else ""), (r"(?!\w)" if name[-1].isascii() else "")
+    return re.compile(start + re.escape(name) + end, re.IGNORECASE)

@@ -41,7 +41,6 @@ def _connected(uri: str, busy_timeout_s: float) -> sqlite3.Connection:
     )
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        connection.execute("PRAGMA query_only = ON")
         connection.execute("PRAGMA temp_store = MEMORY")
     except sqlite3.Error:
         connection.close()

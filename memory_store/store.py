@@ -10,6 +10,8 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
+from memory_store import switch
+from memory_store.backup import Backup, back_up
 from memory_store.clips import Clips
 from memory_store.database import Database
 from memory_store.directory_lock import DirectoryLock
@@ -40,6 +42,7 @@ from memory_store.records import (
 from memory_store.search import Search
 from memory_store.statistics import statistics
 from memory_store.timeline import Timeline
+from memory_store.tombstones import keep_beside
 from memory_store.traces import Traces
 from memory_store.vectors import Vectors
 
@@ -66,7 +69,7 @@ class MemoryStore(FactStore):
         self._clips = Clips(database)
         graph = Graph(database, vectors, clock)
         super().__init__(database, vectors, graph, clock)
-        self._forgetting = Forgetting(database, self._graph, self._identity, self._facts)
+        self._forgetting = Forgetting(database, self._graph, self._identity, self._facts, clock)
         self._traces = Traces(database, clock)
         self._search = Search(database, self._identity)
         self._timeline = Timeline(database, self._search, self._identity)
@@ -87,6 +90,7 @@ class MemoryStore(FactStore):
         A memory that may not be written is opened for reading alone. exact_below: how many vectors of a space
         are still searched without an index file.
         """
+        switch.carry_on(directory, busy_timeout_s)
         lock = DirectoryLock(directory, timeout_s=busy_timeout_s)
         try:
             database = _opened(directory / "memory.db", busy_timeout_s)
@@ -291,6 +295,7 @@ class MemoryStore(FactStore):
         """
         with self.transaction():
             receipt = self._forgetting.person(person_id)
+        keep_beside(self._database)
         for index in self._indexes.values():
             index.rebuild()
         return replace(receipt, scrubbed=self._database.scrub())
@@ -370,6 +375,14 @@ class MemoryStore(FactStore):
         """Counts of clips, nodes by kind, persons, edges, vectors by space, and bytes on disk."""
         return statistics(self._database)
 
+    def back_up(self, target: Path, now_utc_s: float) -> Backup:
+        """Write a backup to a new file, or into a directory; see `backup.back_up`."""
+        return back_up(self._database, target, now_utc_s)
+
+    def set_aside(self) -> list[Path]:
+        """Earlier memories that a restore or repair kept beside this one; forgetting does not reach them."""
+        return switch.set_aside(self._database.path.parent)
+
     def check(self) -> list[str]:
         """What is wrong with the database file, one line a fault; reads the whole file."""
         return self._database.check()
@@ -380,8 +393,10 @@ class MemoryStore(FactStore):
 
 def _opened(path: Path, busy_timeout_s: float) -> Database:
     try:
-        return Database.open(path, busy_timeout_s=busy_timeout_s)
+        database = Database.open(path, busy_timeout_s=busy_timeout_s)
     except ReadOnlyStorage:
         if not path.is_file():
             raise
         return Database.open_read_only(path, busy_timeout_s=busy_timeout_s)
+    keep_beside(database)
+    return database

@@ -25,10 +25,14 @@ class Forgotten:
 def forget_person(store: MemoryStore, files: MediaFiles, person_id: int) -> Forgotten:
     """Forget a person for good. Raises UnknownId, or MediaFileError when a file cannot be deleted."""
     rows = store.forget_person(person_id)
+    return Forgotten(rows, delete_files(files, rows))
+
+
+def delete_files(files: MediaFiles, rows: ForgetReceipt) -> dict[str, int]:
+    """Delete the files that showed or let hear somebody; how many of each kind. Raises MediaFileError."""
     paths = {
         "portrait_files": [f"media/{portrait_name(face)}" for face in rows.face_ids],
         "picture_files": list(rows.files),
         "sound_files": [f"media/{sound_name(clip)}" for clip in rows.sound_clip_ids],
     }
-    deleted = {kind: sum(files.delete(path) for path in named) for kind, named in paths.items()}
-    return Forgotten(rows, deleted)
+    return {kind: sum(files.delete(path) for path in named) for kind, named in paths.items()}

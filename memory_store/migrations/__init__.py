@@ -5,6 +5,7 @@ from memory_store.migrations import (
     m002_corrections,
     m003_vote_days,
     m004_name_evidence,
+    m005_forgotten,
     m006_facts,
 )
 from memory_store.migrations.registry import APPLICATION_ID, migrations
@@ -15,6 +16,7 @@ __all__ = [
     "m002_corrections",
     "m003_vote_days",
     "m004_name_evidence",
+    "m005_forgotten",
     "m006_facts",
     "migrations",
 ]

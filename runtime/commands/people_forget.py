@@ -22,6 +22,7 @@ def forget_them(options: argparse.Namespace) -> int:
     with session.opened(options) as (parts, store):
         person = find_person(store, options.person)
         done = forget_person(store, MediaFiles(parts.settings.data_dir), person.id)
+        aside = store.set_aside()
     rows = done.rows
     if options.json:
         session.print_json(
@@ -31,6 +32,7 @@ def forget_them(options: argparse.Namespace) -> int:
                 "shared_names": list(rows.shared_names),
                 "scrubbed": rows.scrubbed,
                 "undoable": False,
+                "not_reached": ["backups made before, until they are restored", *map(str, aside)],
             }
         )
         return 0
@@ -46,4 +48,9 @@ def forget_them(options: argparse.Namespace) -> int:
         print(
             "  its log may hold old pages until that process ends. Stop it and run `hearsight memory status`."
         )
+    print(
+        "  Backups made before hold them still; `hearsight restore` forgets them again when it brings one back."
+    )
+    for path in aside:
+        print(f"  {path} is an earlier memory that was not touched: delete it.")
     return 0

@@ -1,0 +1,79 @@
+"""What a text can betray somebody by, and how a text is told without it."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from memory_store.name_rule import name_pattern
+from memory_store.tags import find_tags
+from memory_store.tentative import SOMEBODY
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Ids, names that are nobody else's, and what somebody said; shared_names: those that others bear too."""
+
+    person_ids: frozenset[int]
+    node_ids: frozenset[int]
+    names: tuple[str, ...]
+    quotes: tuple[str, ...]
+    shared_names: tuple[str, ...]
+
+    def names_in(self, text: str) -> bool:
+        """Whether a name, tag or label of theirs stands in the text."""
+        labels = re.findall(r"\bperson_(\d+)\b", text)
+        return (
+            any(name_pattern(name).search(text) for name in self.names)
+            or any(tag.node_id in self.node_ids for tag in find_tags(text))
+            or any(int(label) in self.person_ids for label in labels)
+        )
+
+    def quoted_in(self, text: str) -> bool:
+        """Whether something they said stands in the text."""
+        return any(quote in text for quote in self.quotes)
+
+
+def without_names(value: Any, names: tuple[str, ...]) -> Any:
+    """A text, or the texts within lists and mappings, with names replaced by "somebody"."""
+    if isinstance(value, str):
+        for name in names:
+            value = name_pattern(name).sub(SOMEBODY, value)
+        return value
+    if isinstance(value, dict):
+        return {key: without_names(item, names) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_names(item, names) for item in value]
+    return value
+
+
+def file_name_without(file_name: str, names: tuple[str, ...]) -> str:
+    """A recording's name with names replaced; in it digits and underscores end a word, and so does a blank or dash."""
+    for name in names:
+        parts = r"[\s_.\-]*".join(re.escape(part) for part in re.split(r"[\s_.\-]+", name) if part)
+        letters = r"[^\W\d_]"
+        start, end = (
+            (rf"(?<!{letters})" if name[0].isascii() else ""),
+            (rf"(?!{letters})" if name[-1].isascii() else ""),
+        )
+        file_name = (
+            re.sub(start + parts + end, SOMEBODY, file_name, flags=re.IGNORECASE) if parts else file_name
+        )
+    return file_name
+
+
+def texts_in(value: Any) -> list[str]:
+    """All texts within lists and mappings."""
+    if isinstance(value, str):
+        return [value]
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for item in items for text in texts_in(item)]
+
+
+def cited_ids(value: Any) -> set[int]:
+    """The ids of memories that a trace cites."""
+    if isinstance(value, list):
+        return {number for item in value for number in cited_ids(item)}
+    if not isinstance(value, dict):
+        return set()
+    own = {value["id"]} if isinstance(value.get("id"), int) else set()
+    return own | {number for item in value.values() for number in cited_ids(item)}
