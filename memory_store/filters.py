@@ -62,7 +62,13 @@ class Allowed:
     """The nodes that pass a filter, found once for all channels of a search."""
 
     def __init__(self, ids: Iterable[int]) -> None:
-        self.ids: NDArray[np.int64] = np.fromiter(ids, np.int64)
+        self.ids: NDArray[np.int64] = np.sort(np.fromiter(ids, np.int64))
+
+    def contains(self, node_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of some nodes pass."""
+        at = np.searchsorted(self.ids, node_ids)
+        found: NDArray[np.bool_] = np.append(self.ids, -1)[at] == node_ids
+        return found
 
     @cached_property
     def sql(self) -> Sql:

@@ -1,34 +1,38 @@
-"""The vector index of one space: a cache of what SQLite holds, exact while small, hnswlib when large."""
+"""The vector index of one space: a cache of what SQLite holds, exact while small, hnswlib graphs when large.
 
-import json
-import logging
+A graph never changes (segment.py); what is in none is compared one by one, and built into one by a thread.
+"""
 
-import hnswlib
+import os
+
 import numpy as np
 
 from memory_store.database import Database, Row
 from memory_store.filters import Allowed
-from memory_store.index_file import EF_SEARCH, IndexFile, new_index
-from memory_store.nearest import Ids, Near, VectorArray, best_nodes, scan
+from memory_store.index_build import Building, Job, save, to_merge
+from memory_store.index_file import Ids, IndexFile
+from memory_store.index_load import clean, load, scrubbed
+from memory_store.nearest import Near, VectorArray, best_nodes, scan, stored_rows
 from memory_store.records import Vector, VectorSpace
-from memory_store.vectors import decoded
+from memory_store.segment import Segment
 
-logger = logging.getLogger(__name__)
-
-# Below this many vectors one product over an array in memory is exact, needs no file, and takes 4 ms at
-# 20,000 x 384 on one x86 core where hnswlib takes 1.5 ms; on ARM hnswlib has no SIMD path.
-EXACT_BELOW = 20_000
-# How many vectors one commit adds to an hnswlib index at most, and after how many it is saved.
-ADDED_A_COMMIT = 128
-SAVED_EVERY = 4096
-_SAMPLES = 16
+# So many vectors in no graph are built into one; comparing as many takes 0.6 ms at 384 dimensions on one x86 core.
+EXACT_BELOW = 8192
+# A graph grows to so many times that by merging: its memory is copied for saving, which stops Python for 60 ms.
+_LARGEST = 4
+# While so many times more are in no graph, a commit waits this long for the thread; of so many times more, what
+# is newest is not kept in memory but read from the database for each query.
+_BEHIND = 8
+_WAIT_S = 0.05
+_READ = 8192  # vectors read at once
+_KEPT = 16
 
 
 class SpaceIndex:
     """Nearest nodes of a space, always as of what the database's connection sees.
 
-    The file is never trusted: what it lacks is scanned exactly, what the database no longer holds is
-    dropped, and where it disagrees it is built anew, a little at each commit.
+    What a graph says is looked up in the database before it is believed, what no graph holds is compared
+    exactly, and a file that disagrees with the database is dropped and built anew.
     """
 
     def __init__(
@@ -43,237 +47,254 @@ class SpaceIndex:
         self._database = database
         self._file = file
         self._exact_below = exact_below
-        self._array: VectorArray | None = None
-        self._array_uncommitted = False
-        self._array_revision = 0
-        self._hnsw_revision = -1
-        self._hnsw: hnswlib.Index | None = None
-        self._hnsw_count = 0
-        self._hnsw_last_id = 0
-        self._hnsw_deleted: set[int] = set()
-        self._unsaved = 0
-        self._file_tried = False
+        self._kept = _KEPT * exact_below
+        self._segments: list[Segment] | None = None  # not loaded yet
+        self._tail = VectorArray(space.dimension)
+        self._building: Building | None = None
+        self._count = self._last_id = self._dead = 0
+        self._revision = self._restored = -1
+        self._more = False  # whether the tail is not all that is in no graph
+        self._uncommitted = False
 
     def nearest(self, query: Vector, k: int, allowed: Allowed | None) -> list[Near]:
         """The k nodes nearest to a vector of length 1, among the allowed ones, best first."""
-        count, last_id = self._database_state()
-        if count == 0 or k < 1:
+        segments = self._synced()
+        if self._count == 0 or k < 1:
             return []
-        if count < self._exact_below:
-            self._drop_hnsw()
-            nodes, similarities = self._synced_array(count, last_id).similarities(query, allowed)
-            return best_nodes(nodes, similarities, k)
-        self._array = None
-        if not self._synced_hnsw(count):
-            return best_nodes(*scan(self._database, self.space, query, after_id=0, allowed=allowed), k)
-        return self._nearest_hnsw(query, k, allowed)
+        nodes, cosines = self._tail.similarities(query, allowed)
+        if self._more:
+            after_id = int(self._tail.ids[-1]) if self._tail.count else 0
+            more = scan(self._database, self.space, query, after_id=after_id, allowed=allowed)
+            nodes, cosines = np.concatenate([nodes, more[0]]), np.concatenate([cosines, more[1]])
+        if not segments:
+            return best_nodes(nodes, cosines, k)
+        held = sum(len(segment.ids) for segment in segments)
+        wanted = k if allowed is None else 3 * k * held // (2 * max(1, len(allowed.ids))) + k
+        # Comparing with a vector of known id costs about as much as looking up one that a graph has found.
+        while wanted < (held if allowed is None else len(allowed.ids) // 4):
+            found = self._nearest_in_graphs(segments, query, wanted, allowed)
+            if found is None:
+                break
+            near = best_nodes(np.concatenate([nodes, found[0]]), np.concatenate([cosines, found[1]]), k)
+            if len(near) == k and near[-1].similarity >= found[2]:
+                return near
+            wanted *= (
+                4  # several vectors of the same nodes, or such that are not allowed or gone: look further
+            )
+        compared = self._compared(segments, query, allowed)
+        return best_nodes(np.concatenate([nodes, compared[0]]), np.concatenate([cosines, compared[1]]), k)
 
     def after_commit(self) -> None:
-        """Bring the cache nearer to what was committed; bounded work, and no error for a cache."""
-        self._array_uncommitted = False
-        count, _ = self._database_state()
-        if count < self._exact_below:
-            return
-        if not self._synced_hnsw(count):
-            self._start_hnsw(count)
-        self._add(ADDED_A_COMMIT)
-        if self._unsaved >= SAVED_EVERY:
-            self.save()
+        """See what was committed, and have the thread build what is in no graph."""
+        self._uncommitted = False
+        self._synced()
+        self._build()
+        if self._building is not None and self._tail.count > _BEHIND * self._exact_below:
+            self._building.wait(_WAIT_S)
 
     def after_rollback(self) -> None:
         """Forget what was read inside of the transaction."""
-        if self._array_uncommitted:
-            self._array, self._array_uncommitted = None, False
+        if self._uncommitted:
+            self._uncommitted, self._restored = False, -1
+
+    def settle(self, threads: int = 1) -> None:
+        """Build and save all there is to build, now; as many graphs at once as there are threads."""
+        self._synced()
+        self._finish()
+        while jobs := self._jobs(threads):
+            for building in [Building(job, self._file) for job in jobs]:
+                building.wait()
+                self._adopt(building)
 
     def rebuild(self) -> None:
         """Build the whole index from the database and save it; while the space is small it needs no file."""
-        count, _ = self._database_state()
-        self._drop_hnsw()
-        self._array = None
-        try:
-            self._file.remove()
-        except OSError as error:
-            logger.warning("the old vector index of %s was not deleted: %s", self.space.name, error)
-        if count >= self._exact_below:
-            self._start_hnsw(count)
-            while self._add(SAVED_EVERY):
-                pass
-            self.save()
+        self._finish(stop=True)
+        self._segments, self._restored = [], -1
+        clean(self._file, self._file.names())
+        self._synced()
+        self.settle(os.cpu_count() or 1)
 
-    def save(self) -> None:
-        """Write the index file; a cache that cannot be written is logged and done without."""
-        if self._hnsw is None or not self._unsaved:
-            return
-        if self._hnsw_deleted:  # hnswlib keeps deleted vectors in its file: build one without them
-            self._start_hnsw(self._hnsw_count)
-            while self._add(SAVED_EVERY):
-                pass
-        try:
-            if self._file.save(self._hnsw, self._hnsw_last_id):
-                self._unsaved = 0
-        except OSError as error:
-            logger.warning("the vector index of %s was not saved: %s", self.space.name, error)
+    def scrub(self) -> None:
+        """Leave nothing of deleted vectors in memory or in the files, which another process may have written."""
+        self._finish(stop=True)
+        self._segments, self._restored = None, -1
+        self._synced()
 
-    def _database_state(self) -> tuple[int, int]:
+    def close(self) -> None:
+        """Stop building; what is built is saved, without what was deleted."""
+        self._finish(stop=True)
+        if self._segments and not self._database.read_only:
+            self._segments = [s if s.stored.name else save(s, self._file) for s in self._segments]
+            self._synced()
+            if self._missing():
+                self._check()
+
+    def _synced(self) -> list[Segment]:
+        """The segments, when the tail holds all that is in none of them."""
         row = self._database.row(
-            "SELECT count, last_id FROM vector_counts WHERE space = ? AND model = ?",
+            "SELECT count, last_id, revision, restored FROM vector_counts WHERE space = ? AND model = ?",
             (self.space.name, self.space.model),
         )
-        return (0, 0) if row is None else (row["count"], row["last_id"])
+        count, last_id, revision, restored = (0, 0, 0, 0) if row is None else tuple(row)
+        in_write = self._database.in_write
+        if self._segments is None:
+            self._segments = load(self._database, self._file, last_id)
+        known = (self._count, self._last_id, self._revision, self._restored)
+        if known != (count, last_id, revision, restored):
+            self._uncommitted |= in_write
+            self._count = count
+            if restored != self._restored or last_id < self._last_id:
+                self._restored, self._revision, self._last_id = restored, revision, last_id
+                self._check()
+            else:
+                if revision != self._revision:
+                    self._revision = revision
+                    self._tail.set_nodes(self._stored(self._tail.ids, "id, node_id"))
+                self._extend(last_id)
+        if in_write:
+            return self._segments
+        if self._building is not None and self._building.done:
+            self._finish()
+            self._build()
+        if self._missing() - self._dead > max(self._exact_below, self._held() // 8):
+            self._check()
+        return self._segments
 
-    def _database_revision(self) -> int:
-        """A number that changes whenever vectors were deleted, put back or given to other nodes."""
-        row = self._database.row(
-            "SELECT revision FROM vector_counts WHERE space = ? AND model = ?",
+    def _held(self) -> int:
+        return sum(len(segment.ids) for segment in self._segments or ())
+
+    def _missing(self) -> int:
+        """How many vectors of the segments are deleted; 0 while that is not known."""
+        return 0 if self._more else self._held() + self._tail.count - self._count
+
+    def _extend(self, last_id: int) -> None:
+        if last_id > self._last_id and not self._more:
+            rows = self._database.rows(
+                """SELECT id, node_id, vector FROM vectors WHERE space = ? AND model = ? AND id > ?
+                ORDER BY id LIMIT ?""",
+                (self.space.name, self.space.model, self._last_id, self._kept - self._tail.count + 1),
+            )
+            self._more = self._tail.count + len(rows) > self._kept
+            self._tail.extend(rows)
+        self._last_id = last_id
+
+    def _stored(self, ids: Ids, columns: str) -> list[Row]:
+        return stored_rows(self._database, self.space, ids, columns)
+
+    def _check(self) -> None:
+        """Compare all ids with the database: fill the tail anew, scrub what is gone."""
+        assert self._segments is not None
+        rows = self._database.rows(
+            "SELECT id FROM vectors WHERE space = ? AND model = ? ORDER BY id",
             (self.space.name, self.space.model),
         )
-        return 0 if row is None else int(row["revision"])
+        stored = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        covered = np.zeros(len(stored), bool)
+        self._segments = [segment.current() for segment in self._segments]
+        for segment in self._segments:
+            at = np.searchsorted(stored, segment.ids)
+            living = at[np.append(stored, -1)[at] == segment.ids]
+            covered[living] = True
+            segment.alive = len(living)
+        bare = stored[~covered]
+        self._more = len(bare) > self._kept
+        self._tail = VectorArray(self.space.dimension)
+        for start in range(0, min(len(bare), self._kept), _READ):
+            part = bare[start : min(start + _READ, self._kept)]
+            self._tail.extend(self._stored(part, "id, node_id, vector"))
+        self._dead = self._held() - sum(segment.alive for segment in self._segments)
+        if self._dead and not self._database.in_write and not self._database.read_only:
+            self._segments = [scrubbed(segment, stored, self._file) for segment in self._segments]
+            self._segments = [segment for segment in self._segments if segment.alive]
+            self._dead = self._held() - sum(segment.alive for segment in self._segments)
 
-    def _rows(self, after_id: int, limit: int) -> list[Row]:
-        return self._database.rows(
-            "SELECT id, node_id, vector FROM vectors WHERE space = ? AND model = ? AND id > ? ORDER BY id LIMIT ?",
-            (self.space.name, self.space.model, after_id, limit),
-        )
+    def _build(self) -> None:
+        if self._building is None and (jobs := self._jobs(1)):
+            self._building = Building(jobs[0], self._file)
 
-    def _synced_array(self, count: int, last_id: int) -> VectorArray:
-        revision = self._database_revision()
-        known = self._array if revision == self._array_revision else None
-        array = known or VectorArray(self.space.dimension)
-        if array.last_id < last_id:
-            array.extend(self._rows(array.last_id, -1))
-            self._array_uncommitted |= self._database.in_write
-        if array.count != count or array.last_id > last_id:  # rows were deleted
-            array = VectorArray(self.space.dimension)
-            array.extend(self._rows(0, -1))
-            self._array_uncommitted |= self._database.in_write
-        self._array, self._array_revision = array, revision
-        return array
-
-    def _synced_hnsw(self, count: int) -> bool:
-        """Whether an hnswlib index agrees with the database up to its last id; loads or drops one."""
-        if self._hnsw is None and not self._file_tried:
-            self._load_hnsw()
-        if self._hnsw is None:
-            return False
-        revision = self._database_revision()
-        if count - self._count_newer() == self._hnsw_count and revision == self._hnsw_revision:
-            return True
-        if self._database.in_write:  # not committed yet, perhaps never
-            return False
-        return self._mark_deleted()
-
-    def _count_newer(self) -> int:
-        row = self._database.row(
-            "SELECT count(*) FROM vectors WHERE space = ? AND model = ? AND id > ?",
-            (self.space.name, self.space.model, self._hnsw_last_id),
-        )
-        return int(row[0]) if row else 0
-
-    def _mark_deleted(self) -> bool:
-        """Drop from the index what the database has no more; False where the index itself lacks rows."""
-        assert self._hnsw is not None
+    def _jobs(self, limit: int) -> list[Job]:
+        """What to build next, at once; committed vectors alone are ever built."""
+        size, tail = _LARGEST * self._exact_below, self._tail
+        if tail.count >= self._exact_below:
+            starts = range(0, tail.count, size)[:limit]
+            return [
+                Job(
+                    tail.ids[start : start + size].copy(),
+                    tail.vectors[start : start + size].copy(),
+                    (),
+                    self._restored,
+                )
+                for start in starts
+            ]
+        if not (chosen := to_merge(self._segments or (), size)):
+            return []
+        ids = np.sort(np.concatenate([segment.ids for segment in chosen]))
         rows = self._database.rows(
-            "SELECT id FROM vectors WHERE space = ? AND model = ? AND id <= ?",
-            (self.space.name, self.space.model, self._hnsw_last_id),
+            "SELECT id FROM vectors WHERE space = ? AND model = ? AND id BETWEEN ? AND ? ORDER BY id",
+            (self.space.name, self.space.model, int(ids[0]), int(ids[-1])),
         )
-        stored = {row["id"] for row in rows}
-        indexed = set(self._hnsw.get_ids_list()) - self._hnsw_deleted
-        if not stored <= indexed:
-            logger.warning("the vector index of %s lacks rows: it is built anew", self.space.name)
-            self._drop_hnsw()
-            return False
-        for vector_id in indexed - stored:
-            self._hnsw.mark_deleted(vector_id)
-            self._hnsw_deleted.add(vector_id)
-            self._unsaved += 1
-        self._hnsw_count, self._hnsw_revision = len(stored), self._database_revision()
-        return True
+        living = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        return [Job(np.intersect1d(ids, living, assume_unique=True), None, tuple(chosen), self._restored)]
 
-    def _load_hnsw(self) -> None:
-        self._file_tried = True
-        loaded = self._file.load()
-        if isinstance(loaded, str):
-            logger.info("no vector index of %s to use, it is built anew: %s", self.space.name, loaded)
+    def _finish(self, *, stop: bool = False) -> None:
+        """Wait for what is being built, or stop it, and take over what came of it."""
+        if self._building is not None:
+            building, self._building = self._building, None
+            if stop:
+                building.stop()
+            building.wait()
+            self._adopt(building)
+
+    def _adopt(self, building: Building) -> None:
+        assert self._segments is not None
+        if (segment := building.segment) is None:
             return
-        index, sidecar = loaded
-        if not self._holds_the_same(index):
-            logger.warning("the vector index of %s is of another memory: it is built anew", self.space.name)
-            return
-        self._hnsw, self._hnsw_count, self._hnsw_last_id = index, sidecar.count, sidecar.last_vector_id
-        self._hnsw_deleted, self._unsaved = set(), 0
-        self._hnsw_revision = -1  # the file does not say: compared once with what the database holds
+        self._segments = [*(old for old in self._segments if not old.overlaps(segment)), segment]
+        if self._more or building.job.restored != self._restored:
+            self._check()
+        else:
+            self._tail.keep(np.flatnonzero(~np.isin(self._tail.ids, segment.ids)))
 
-    def _holds_the_same(self, index: hnswlib.Index) -> bool:
-        """Whether a sample, the newest included, is what the database holds under those ids."""
-        ids = sorted(index.get_ids_list())
-        sample = {*ids[:: max(1, len(ids) // _SAMPLES)], *ids[-1:]}
-        rows = self._database.rows(
-            "SELECT id, vector FROM vectors WHERE space = ? AND model = ? AND id IN (SELECT value FROM json_each(?))",
-            (self.space.name, self.space.model, json.dumps(sorted(sample))),
-        )
-        if not rows:
-            return False
-        indexed = np.asarray(index.get_items([row["id"] for row in rows]), np.float32)
-        return bool(np.allclose(indexed, decoded(rows, self.space.dimension), atol=1e-6))
-
-    def _start_hnsw(self, capacity: int) -> None:
-        self._hnsw = new_index(self.space, capacity)
-        self._hnsw_count, self._hnsw_last_id, self._hnsw_deleted = 0, 0, set()
-        self._hnsw_revision = self._database_revision()
-
-    def _drop_hnsw(self) -> None:
-        self._hnsw = None
-
-    def _add(self, limit: int) -> int:
-        """Add the next vectors; how many."""
-        assert self._hnsw is not None
-        rows = self._rows(self._hnsw_last_id, limit)
-        if rows:
-            held = self._hnsw.get_current_count() + len(rows)
-            if held > self._hnsw.get_max_elements():
-                self._hnsw.resize_index(2 * held)
-            ids = [row["id"] for row in rows]
-            self._hnsw.add_items(decoded(rows, self.space.dimension), ids, num_threads=1)
-            self._hnsw_last_id = ids[-1]
-            self._hnsw_count += len(rows)
-            self._unsaved += len(rows)
-        return len(rows)
-
-    def _nearest_hnsw(self, query: Vector, k: int, allowed: Allowed | None) -> list[Near]:
-        """Approximate among what is indexed, exact among what is newer; exact altogether if few are allowed."""
-        newer = scan(self._database, self.space, query, after_id=self._hnsw_last_id, allowed=allowed)
-        wanted = 4 * k
-        if allowed is not None:
-            wanted = max(wanted, 2 * k * self._hnsw_count // max(1, len(allowed.ids)))
-        while True:
-            # Taking a vector out of hnswlib costs about as much as reading one from SQLite, so that looking
-            # past what is not allowed pays as long as it takes out fewer than are allowed.
-            if allowed is not None and wanted >= len(allowed.ids):
-                break
-            wanted = min(wanted, self._hnsw_count)
-            indexed = self._query_hnsw(query, wanted, allowed)
-            if indexed is None:
-                break
-            nodes = np.concatenate([indexed[0], newer[0]])
-            near = best_nodes(nodes, np.concatenate([indexed[1], newer[1]]), k)
-            if len(near) == k or wanted == self._hnsw_count:
-                return near
-            wanted *= 4  # several vectors of the same nodes, or nodes that are not allowed: look further
-        return best_nodes(*scan(self._database, self.space, query, after_id=0, allowed=allowed), k)
-
-    def _query_hnsw(self, query: Vector, wanted: int, allowed: Allowed | None) -> tuple[Ids, Vector] | None:
-        """Allowed ones of the nearest indexed vectors; None where hnswlib cannot reach as many."""
-        assert self._hnsw is not None
-        self._hnsw.set_ef(max(EF_SEARCH, 2 * wanted))
-        try:
-            labels, distances = self._hnsw.knn_query(query, k=wanted, num_threads=1)
-        except RuntimeError:
+    def _nearest_in_graphs(
+        self, segments: list[Segment], query: Vector, wanted: int, allowed: Allowed | None
+    ) -> tuple[Ids, Vector, float] | None:
+        """Nodes and cosines of the allowed ones of the `wanted` nearest, and the lowest cosine looked at."""
+        parts = [segment.nearest(query, wanted) for segment in segments]
+        if any(part is None for part in parts):
             return None
-        rows = self._database.rows(
-            "SELECT id, node_id FROM vectors WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps(labels[0].tolist()),),
+        found = [part for part in parts if part is not None]
+        ids, cosines = (
+            np.concatenate([part[0] for part in found]),
+            np.concatenate([part[1] for part in found]),
         )
-        node_of = {row["id"]: row["node_id"] for row in rows}
-        nodes = np.array([node_of.get(label, 0) for label in labels[0].tolist()], np.int64)
-        kept = nodes > 0 if allowed is None else np.isin(nodes, allowed.ids)
-        return nodes[kept], (1.0 - distances[0][kept]).astype(np.float32)
+        lowest = max(part[2] for part in found)
+        order = np.lexsort((ids, -cosines))
+        if len(order) > wanted:
+            lowest = max(lowest, float(cosines[order[wanted]]))
+            order = order[:wanted]
+        ids, cosines = ids[order], cosines[order]
+        node_of = {row[0]: row[1] for row in self._stored(ids, "id, node_id")}
+        nodes = np.array([node_of.get(vector_id, 0) for vector_id in ids.tolist()], np.int64)
+        kept = nodes > 0 if allowed is None else allowed.contains(nodes)
+        return nodes[kept], cosines[kept], lowest
+
+    def _compared(
+        self, segments: list[Segment], query: Vector, allowed: Allowed | None
+    ) -> tuple[Ids, Vector]:
+        """Nodes and cosines of all allowed vectors that are not in the tail."""
+        sql, parameters = "FROM vectors", tuple[object, ...]()
+        if allowed is not None:
+            sql = f"FROM ({allowed.sql.text}) CROSS JOIN vectors ON node_id = value"
+            parameters = allowed.sql.parameters
+        rows = self._database.rows(
+            f"SELECT vectors.id, node_id {sql} WHERE space = ? AND model = ?",
+            (*parameters, self.space.name, self.space.model),
+        )
+        pairs = np.array([(row[0], row[1]) for row in rows], np.int64).reshape(-1, 2)
+        pairs = pairs[~np.isin(pairs[:, 0], self._tail.ids)]
+        nodes, cosines = list[Ids](), list[Vector]()
+        for segment in segments:
+            at, vectors = segment.vectors_of(pairs[:, 0])
+            nodes.append(pairs[at, 1])
+            cosines.append(vectors @ query)
+        return np.concatenate(nodes), np.concatenate(cosines)

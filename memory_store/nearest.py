@@ -1,5 +1,6 @@
 """Exact nearest neighbours: over an array kept in memory, or over rows read from the database."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,16 +26,36 @@ class Near:
 
 
 def best_nodes(nodes: Ids, similarities: Vector, k: int) -> list[Near]:
-    """The k nodes with the highest cosine, each once; the same cosine puts the older node first."""
+    """The k nodes with the highest cosine, to six digits, each once; the same one puts the older node first."""
+    similarities = np.round(similarities, 6)  # the last digits depend on how it was computed
+    take = 4 * k  # sorting all would take longer than computing them
+    while take < len(nodes):
+        kept = similarities >= np.partition(similarities, -take)[-take]
+        found = _best_sorted(nodes[kept], similarities[kept], k)
+        if len(found) == k:
+            return found
+        take *= 4
+    return _best_sorted(nodes, similarities, k)
+
+
+def _best_sorted(nodes: Ids, similarities: Vector, k: int) -> list[Near]:
     order = np.lexsort((nodes, -similarities))
     found: dict[int, float] = {}
-    for i in order:
-        node_id = int(nodes[i])
+    for node_id, similarity in zip(nodes[order].tolist(), similarities[order].tolist(), strict=True):
         if node_id not in found:
-            found[node_id] = float(similarities[i])
+            found[node_id] = similarity
             if len(found) == k:
                 break
     return [Near(node_id, similarity) for node_id, similarity in found.items()]
+
+
+def stored_rows(database: Database, space: VectorSpace, ids: Ids, columns: str) -> list[Row]:
+    """The rows of those of some vectors that are in the database and of the space, by id."""
+    return database.rows(
+        f"""SELECT {columns} FROM vectors
+        WHERE id IN (SELECT value FROM json_each(?)) AND space = ? AND model = ? ORDER BY id""",
+        (json.dumps(ids.tolist()), space.name, space.model),
+    )
 
 
 def scan(
@@ -64,34 +85,63 @@ def scan(
 
 
 class VectorArray:
-    """The vectors of one space in memory, in the order of their ids."""
+    """Some vectors of one space in memory, in the order of their ids."""
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
+        self._ids: Ids = np.empty(0, np.int64)
         self._nodes: Ids = np.empty(0, np.int64)
         self._matrix: Vector = np.empty((0, dimension), np.float32)
         self.count = 0
-        self.last_id = 0
+
+    @property
+    def ids(self) -> Ids:
+        """The ids of the vectors, ascending."""
+        return self._ids[: self.count]
+
+    @property
+    def vectors(self) -> Vector:
+        """The vectors, (count, dimension)."""
+        return self._matrix[: self.count]
 
     def extend(self, rows: list[Row]) -> None:
         """Append rows with the columns id, node_id and vector."""
-        if not rows:
-            return
         end = self.count + len(rows)
-        if end > len(self._nodes):
-            capacity = max(end, 2 * len(self._nodes), 256)
-            nodes, matrix = np.empty(capacity, np.int64), np.empty((capacity, self._dimension), np.float32)
-            nodes[: self.count] = self._nodes[: self.count]
-            matrix[: self.count] = self._matrix[: self.count]
-            self._nodes, self._matrix = nodes, matrix
+        if end > len(self._ids):
+            self._grow(max(end, 2 * len(self._ids), 256))
+        self._ids[self.count : end] = [row["id"] for row in rows]
         self._nodes[self.count : end] = [row["node_id"] for row in rows]
         self._matrix[self.count : end] = decoded(rows, self._dimension)
-        self.count, self.last_id = end, rows[-1]["id"]
+        self.count = end
+
+    def keep(self, kept: Ids) -> None:
+        """Drop all but the vectors at these positions."""
+        if len(kept) < self.count:
+            self._ids, self._nodes, self._matrix = self._ids[kept], self._nodes[kept], self._matrix[kept]
+            self.count = len(kept)
+
+    def set_nodes(self, rows: list[Row]) -> None:
+        """Take over the columns id and node_id of rows, and drop the vectors that have none."""
+        ids = np.fromiter((row["id"] for row in rows), np.int64, len(rows))
+        nodes = np.fromiter((row["node_id"] for row in rows), np.int64, len(rows))
+        order = np.argsort(ids)
+        at = np.searchsorted(self.ids, ids[order])
+        self._nodes[at] = nodes[order]
+        self.keep(at)
 
     def similarities(self, query: Vector, allowed: Allowed | None) -> tuple[Ids, Vector]:
         """Node ids and cosines of all vectors, or of those of allowed nodes."""
-        nodes, matrix = self._nodes[: self.count], self._matrix[: self.count]
+        nodes, matrix = self._nodes[: self.count], self.vectors
         if allowed is None:
             return nodes, matrix @ query
-        kept = np.flatnonzero(np.isin(nodes, allowed.ids))
-        return nodes[kept], matrix[kept] @ query
+        kept = np.flatnonzero(allowed.contains(nodes))
+        if 4 * len(kept) < len(nodes):  # copying rows costs more than multiplying them
+            return nodes[kept], matrix[kept] @ query
+        return nodes[kept], (matrix @ query)[kept]
+
+    def _grow(self, capacity: int) -> None:
+        ids, nodes = np.empty(capacity, np.int64), np.empty(capacity, np.int64)
+        matrix = np.empty((capacity, self._dimension), np.float32)
+        ids[: self.count], nodes[: self.count] = self.ids, self._nodes[: self.count]
+        matrix[: self.count] = self.vectors
+        self._ids, self._nodes, self._matrix = ids, nodes, matrix

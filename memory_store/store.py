@@ -111,9 +111,8 @@ class MemoryStore(FactStore):
 
     def close(self) -> None:
         """Save what the indexes hold and close the database."""
-        if not self.read_only:
-            for index in self._indexes.values():
-                index.save()
+        for index in self._indexes.values():
+            index.close()
         self._database.close()
         if self._lock is not None:
             self._lock.release()
@@ -291,13 +290,13 @@ class MemoryStore(FactStore):
     def forget_person(self, person_id: int) -> ForgetReceipt:
         """Delete a person and everything that tells of them alone; what others share tells of "somebody".
 
-        A transaction of its own, then the file is rewritten and the indexes are built anew. Cannot be undone.
+        A transaction of its own, then the files are rewritten without what is gone. Cannot be undone.
         """
         with self.transaction():
             receipt = self._forgetting.person(person_id)
         keep_beside(self._database)
         for index in self._indexes.values():
-            index.rebuild()
+            index.scrub()
         return replace(receipt, scrubbed=self._database.scrub())
 
     # Recall

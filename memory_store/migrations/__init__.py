@@ -7,6 +7,7 @@ from memory_store.migrations import (
     m004_name_evidence,
     m005_forgotten,
     m006_facts,
+    m009_vector_cache,
 )
 from memory_store.migrations.registry import APPLICATION_ID, migrations
 
@@ -18,5 +19,6 @@ __all__ = [
     "m004_name_evidence",
     "m005_forgotten",
     "m006_facts",
+    "m009_vector_cache",
     "migrations",
 ]
