@@ -23,6 +23,7 @@ from memory_store.errors import (
 from memory_store.migrations import APPLICATION_ID, migrations
 from memory_store.read_only import connect_read_only
 from memory_store.sqlite_errors import NOT_STORABLE, read_only, refused, translate
+from memory_store.words import indexed_words
 
 Row = sqlite3.Row
 
@@ -92,6 +93,7 @@ class Database:
                 f"{error.filename or path} cannot be read or copied ({error.strerror}): check its owner and mode"
             ) from error
         connection.row_factory = sqlite3.Row
+        connection.create_function("indexed_words", 1, indexed_words, deterministic=True)
         database = cls(connection, path, read_only=True, copy=copy)
         try:
             _require_ours(connection, path)
@@ -247,6 +249,7 @@ def _configure(connection: sqlite3.Connection, path: Path, busy_timeout_s: float
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten with zeros
     connection.execute("PRAGMA temp_store = MEMORY")
+    connection.create_function("indexed_words", 1, indexed_words, deterministic=True)
 
 
 def _uses_log(connection: sqlite3.Connection) -> bool:

@@ -1,4 +1,4 @@
-"""Exact filters on nodes as SQL: kind, person, clip, time span, and "before this clip"."""
+"""Exact filters on nodes as SQL: kind, person, clip, time span, place, object class, and "before this clip"."""
 
 import json
 from collections.abc import Collection, Iterable
@@ -27,11 +27,14 @@ class Sql:
 class NodeFilter:
     """Which nodes are asked for; None leaves a column open.
 
-    Time, clip and `before_clip` look at a node's evidence: some one clip must speak for the node that
-    meets all three at once, by the span it contributed. Spans are half open: one that ends exactly at
+    Time, clip, place and `before_clip` look at a node's evidence: some one clip must speak for the node that
+    meets all of them at once, by the span it contributed. Spans are half open: one that ends exactly at
     `after_utc_s` or starts exactly at `before_utc_s` is outside. `before_clip` is about clips ordered by
-    start time, then id, and leaves out nodes first written down in that clip or later. A person is
-    concerned by their own faces and voices and by nodes with a `mentions` or `entity_link` edge to one.
+    start time, then id, and leaves out nodes first written down in that clip or later. A clip meets a place by
+    its own name of where it was taken, upper or lower case alike; what an edge ties to the place node of that
+    name meets it anywhere. A person is concerned by their own faces and voices and by nodes with a `mentions` or
+    `entity_link` edge to one, an object class by the objects whose provenance names that `class` and by nodes
+    that mention one.
     """
 
     kinds: Collection[NodeKind] | None = None
@@ -40,6 +43,8 @@ class NodeFilter:
     after_utc_s: float | None = None
     before_utc_s: float | None = None
     before_clip: int | None = None
+    place: str | None = None
+    object_class: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -56,6 +61,8 @@ class FilterArguments(TypedDict, total=False):
     after_utc_s: float | None
     before_utc_s: float | None
     before_clip: int | None
+    place: str | None
+    object_class: str | None
 
 
 class Allowed:
@@ -97,6 +104,9 @@ def node_ids(condition: NodeFilter, database: Database, identity: Identity) -> S
         person_id = identity.living(condition.person_id)
         where.append(_CONCERNS_PERSON)
         parameters += [person_id] * 4
+    if condition.object_class is not None:
+        where.append(_OF_CLASS)
+        parameters += [condition.object_class] * 2
     evidence = evidence_condition(condition, database)
     if evidence is not None:
         clipless = _clipless_condition(condition, database)
@@ -130,10 +140,22 @@ def evidence_condition(condition: NodeFilter, database: Database) -> Sql | None:
     if condition.before_clip is not None:
         where.append(_BEFORE_CLIP)
         parameters.append(condition.before_clip)
+    if condition.place is not None:
+        where.append(f"(c.place = ? COLLATE NOCASE OR nc.node_id IN ({_TIED_TO_PLACE}))")
+        parameters += [condition.place] * 3
     return Sql(" AND ".join(where), tuple(parameters)) if where else None
 
 
 _BEFORE_CLIP = "(c.start_utc_s, c.id) < (SELECT b.start_utc_s, b.id FROM clips b WHERE b.id = ?)"
+
+_TIED_TO_PLACE = """SELECT p.id FROM nodes p WHERE p.kind = 'place' AND p.text = ? COLLATE NOCASE
+    UNION SELECT e.source FROM edges e JOIN nodes p ON p.id = e.target
+    WHERE p.kind = 'place' AND p.text = ? COLLATE NOCASE AND e.relation <> 'cannot_link'"""
+
+_OF_CLASS = """(
+    (n.kind = 'object' AND json_extract(n.provenance, '$.class') = ?)
+    OR n.id IN (SELECT e.source FROM nodes o JOIN edges e ON e.target = o.id AND e.relation = 'mentions'
+        WHERE o.kind = 'object' AND json_extract(o.provenance, '$.class') = ?))"""
 
 _CONCERNS_PERSON = """(
     n.id IN (SELECT node_id FROM person_nodes WHERE person_id = ?)
@@ -160,4 +182,7 @@ def _clipless_condition(condition: NodeFilter, database: Database) -> Sql:
     if condition.before_clip is not None:
         where.append("n.end_utc_s <= (SELECT start_utc_s FROM clips WHERE id = ?)")
         parameters.append(condition.before_clip)
+    if condition.place is not None:
+        where.append(f"n.id IN ({_TIED_TO_PLACE})")
+        parameters += [condition.place] * 2
     return Sql(" AND ".join(where), tuple(parameters))

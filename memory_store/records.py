@@ -211,7 +211,8 @@ class Belief:
 class Hit:
     """A node found. `score` orders the hits; `similarity` is the raw cosine, None where none was compared.
 
-    `matched_by` holds "vector" and/or "text", or "filter" alone where nothing but filters was asked.
+    `matched_by` holds "vector" and/or "text", "context" alone where what was said around it was found, or "filter"
+    alone where nothing but filters was asked.
     """
 
     node: Node

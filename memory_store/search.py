@@ -1,6 +1,7 @@
 """Searching nodes and clips: exact filters first, then words and vectors among what is left."""
 
 import json
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from numpy.typing import ArrayLike
@@ -11,19 +12,19 @@ from memory_store.filters import Allowed, NodeFilter, allowed_nodes, evidence_co
 from memory_store.graph import node_of_row
 from memory_store.identity import Identity
 from memory_store.index import SpaceIndex
-from memory_store.nearest import Near, best_nodes, scan
+from memory_store.nearest import best_nodes, scan
+from memory_store.ranking import Scores, favouring, fused, with_context
 from memory_store.records import ClipHit, Hit, Node, Vector
-from memory_store.text_index import Terms, search_text, terms_of
+from memory_store.text_index import search_text
 from memory_store.vectors import checked_vector
+from memory_store.words import tag_term, terms_of
 
-# Reciprocal rank fusion (Cormack, Clarke and Büttcher, SIGIR 2009): score = sum over channels of 1 / (60 + rank).
-_RANK_OFFSET = 60
-# How many candidates each channel gives at least before they are fused.
-_CANDIDATES = 50
+# How many candidates each channel gives before they are fused, unless more are asked for.
+_CANDIDATES = 100
 
 
 class Search:
-    """Two channels, words (FTS5) and vectors (cosine), fused by reciprocal rank inside exact filters."""
+    """Two channels, words (BM25) and vectors (cosine), fused (memory_store/ranking.py) inside exact filters."""
 
     def __init__(self, database: Database, identity: Identity) -> None:
         self._database = database
@@ -39,21 +40,32 @@ class Search:
         index: SpaceIndex,
         k: int,
         threshold: float,
+        favour: Collection[int] = (),
     ) -> list[Hit]:
-        """The k best nodes; without text and vector, the latest k that pass the filter."""
+        """The k best nodes; without text and vector, the latest k that pass the filter.
+
+        favour: persons whose nodes count more (`ranking.FAVOUR`), but alone are not let through.
+        """
         query = None if vector is None else checked_vector(vector, index.space)
         with self._database.snapshot():
             if query is None and text is None:
                 return self._latest(condition, k)
             allowed = allowed_nodes(condition, self._database, self._identity)
-            limit = max(_CANDIDATES, 5 * k)
+            limit = max(_CANDIDATES, k)
             near = [] if query is None else index.nearest(query, limit, allowed)
             near = [item for item in near if item.similarity >= threshold]
             worded = [] if text is None else search_text(self._database, self._terms(text), allowed, limit)
+            scores = fused(near, worded)
+            if text is not None:
+                scores = with_context(self._database, scores, allowed)
+                scores = favouring(scores, self._concerning(favour, scores))
+            order = sorted(scores, key=lambda i: (-scores[i], -i))[:k]
             similarities = {item.node_id: item.similarity for item in near}
+            channels = {"vector": set(similarities), "text": {item.node_id for item in worded}}
             if query is not None:
-                similarities |= self._similarities(query, index, [i for i in worded if i not in similarities])
-            return self._fused(near, worded, similarities, condition, k)
+                similarities |= self._similarities(query, index, [i for i in order if i not in similarities])
+            nodes = self._nodes_of(order, condition)
+            return [Hit(nodes[i], scores[i], similarities.get(i), _matched_by(channels, i)) for i in order]
 
     def clips(
         self,
@@ -97,16 +109,15 @@ class Search:
     def _latest(self, condition: NodeFilter, k: int) -> list[Hit]:
         return [Hit(node, 0.0, None, ("filter",)) for node in reversed(self.select(condition, k))]
 
-    def _terms(self, text: str) -> Terms:
+    def _terms(self, text: str) -> tuple[str, ...]:
         """The terms of a question; a person's name in it also stands for their tags."""
-        terms = terms_of(text)
         folded = text.casefold()
         tags = [
-            f"<{kind}_{node_id}>"
+            tag_term(kind, node_id)
             for node_id, kind, label in self._identity.tags()
             if _names(folded, label.casefold())
         ]
-        return Terms((*terms.long, *tags), terms.short)
+        return (*terms_of(text), *tags)
 
     def _similarities(self, query: Vector, index: SpaceIndex, node_ids: list[int]) -> dict[int, float]:
         """The cosine of nodes that only words found."""
@@ -116,26 +127,22 @@ class Search:
         nodes, similarities = scan(self._database, index.space, query, after_id=0, allowed=worded)
         return {near.node_id: near.similarity for near in best_nodes(nodes, similarities, len(node_ids))}
 
-    def _fused(
-        self,
-        near: list[Near],
-        worded: list[int],
-        similarities: dict[int, float],
-        condition: NodeFilter,
-        k: int,
-    ) -> list[Hit]:
-        scores: dict[int, float] = {}
-        matched: dict[int, tuple[str, ...]] = {}
-        for channel, ids in (("vector", [item.node_id for item in near]), ("text", worded)):
-            for rank, node_id in enumerate(ids, start=1):
-                scores[node_id] = scores.get(node_id, 0.0) + 1.0 / (_RANK_OFFSET + rank)
-                matched[node_id] = (*matched.get(node_id, ()), channel)
-        order = sorted(scores, key=lambda i: (-scores[i], -similarities.get(i, -1.0), -i))[:k]
+    def _concerning(self, person_ids: Collection[int], scores: Scores) -> list[int]:
+        """Those of the scored nodes that concern one of the persons."""
+        found: list[int] = []
+        for person_id in person_ids:
+            theirs = node_ids(NodeFilter(person_id=person_id), self._database, self._identity)
+            assert theirs is not None
+            sql = f"SELECT value FROM json_each(?) WHERE value IN ({theirs.text})"
+            rows = self._database.rows(sql, (json.dumps(list(scores)), *theirs.parameters))
+            found += [row["value"] for row in rows]
+        return found
+
+    def _nodes_of(self, ids: list[int], condition: NodeFilter) -> dict[int, Node]:
         rows = self._database.rows(
-            "SELECT * FROM nodes WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(order),)
+            "SELECT * FROM nodes WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),)
         )
-        nodes = {node.id: node for node in self._as_of([node_of_row(row) for row in rows], condition)}
-        return [Hit(nodes[i], scores[i], similarities.get(i), matched[i]) for i in order]
+        return {node.id: node for node in self._as_of([node_of_row(row) for row in rows], condition)}
 
     def _as_of(self, nodes: list[Node], condition: NodeFilter) -> list[Node]:
         """With `before_clip`: weight and times of the nodes as they were then."""
@@ -177,6 +184,11 @@ def _node_then(node: Node, row: object) -> Node:
         first_seen_utc_s=values["start"],
         last_seen_utc_s=values["end"],
     )
+
+
+def _matched_by(channels: Mapping[str, Collection[int]], node_id: int) -> tuple[str, ...]:
+    """The channels that found a node; "context" for one that came in by what was said around it."""
+    return tuple(name for name, ids in channels.items() if node_id in ids) or ("context",)
 
 
 def _names(text: str, label: str) -> bool:

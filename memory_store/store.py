@@ -1,7 +1,7 @@
 """MemoryStore, the one door to the memory: thin methods over the modules that do the work."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -309,16 +309,24 @@ class MemoryStore(FactStore):
         space: str = "text",
         k: int = 10,
         threshold: float = 0.0,
+        favour: Collection[int] = (),
         **condition: Unpack[FilterArguments],
     ) -> list[Hit]:
         """The k best nodes for words, a vector or both, among those that pass the filter (`NodeFilter`).
 
         `threshold` is the least cosine of the vector channel; a node found by its words stays whatever
-        its cosine. Without words and vector the latest k nodes come back.
+        its cosine. Memories of the persons in `favour` count more. Without words and vector the latest k
+        nodes come back.
         """
         index = self._index(space)
         return self._search.nodes(
-            NodeFilter(**condition), text=text, vector=vector, index=index, k=k, threshold=threshold
+            NodeFilter(**condition),
+            text=text,
+            vector=vector,
+            index=index,
+            k=k,
+            threshold=threshold,
+            favour=favour,
         )
 
     def search_clip(

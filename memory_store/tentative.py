@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from memory_store.database import Database, Row
 from memory_store.facts import Facts
 from memory_store.tags import Tag, find_tags, replace_tags
+from memory_store.words import tag_term
 
 SOMEBODY = "somebody"
 _SOMEBODY_ZH = "有人"
@@ -77,8 +78,8 @@ class Tentative:
         for node_id in nodes:
             for kind in ("face", "voice"):
                 sql = "SELECT id, text FROM nodes WHERE id IN (SELECT rowid FROM nodes_fts WHERE nodes_fts MATCH ?)"
-                tag = f'"{Tag(kind, node_id)}"'
-                lines.update({row["id"]: row["text"] for row in self.database.rows(sql, (tag,))})
+                rows = self.database.rows(sql, (tag_term(kind, node_id),))
+                lines.update({row["id"]: row["text"] for row in rows})
         for line_id, text in sorted(lines.items()):
             if any(tag.node_id in gone for tag in find_tags(text)):
                 self.database.write(

@@ -1,4 +1,7 @@
-"""Searches the memory for a question: exact filters first, words and vectors inside them, and how strong a hit is."""
+"""Searches the memory for a question: exact filters first, words and vectors inside them, and how strong a hit is.
+
+How hits are ranked is memory_store/ranking.py; `python -m offline_tools.bench locomo_recall` measures the two together.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -9,12 +12,15 @@ from numpy.typing import NDArray
 
 from memory_store.records import Hit, NodeKind
 from memory_store.store import MemoryStore
+from memory_store.tags import find_tags
 from runtime.answer import Evidence, Search
 from runtime.grounding import coverage
 from runtime.question import Question
 
 EmbedQuery = Callable[[list[str]], NDArray[np.float32]]
 
+_SOMEBODY = {"en": "somebody", "zh": "有人"}
+_HAN = "\u3400-\u9fff"
 _KINDS: tuple[NodeKind, ...] = ("episodic", "semantic")
 _TEMPLATE_TOKEN = re.compile(
     r"<\|[^<>|]{0,40}\|?>?|</?s>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>", re.IGNORECASE
@@ -49,24 +55,23 @@ class Recall:
         self._embed_query = embed_query
 
     def search(self, query: str, question: Question) -> tuple[list[Evidence], Search]:
-        """Evidence for the query among what the question's persons and time allow, best first.
+        """Evidence for the query among what the question's time allows, best first.
 
-        The time is never widened. When nothing strong is tied to the persons named, memories that merely speak
-        of them are searched too, and the record of the search says so.
+        The time is never widened. What concerns the persons named counts more; others may have told of them too, so
+        nothing is left out for that. Where nothing strong is tied to these persons, the best that is comes first,
+        and the record of the search says so.
         """
-        vector = self._embed_query([query])[0]
-        person_ids: list[int | None] = [person.id for person in question.persons]
-        hits: list[Hit] = []
-        for person_id in person_ids or [None]:
-            hits += self._hits(query, vector, question, person_id)
-        evidence = [self._evidence(hit) for hit in _best(hits, self.limits.hits)]
-        widened = bool(question.persons and question.terms) and not any(
-            self.is_strong(item, question) for item in evidence
+        persons = [person.id for person in question.persons]
+        # a question that says nothing but names and times is about these persons' own memories
+        hits = self._hits(query, question, None if question.terms else persons)
+        evidence = [self._evidence(hit) for hit in hits]
+        widened = bool(persons and question.terms) and not any(
+            _is_tied(item, question) and self.is_strong(item, question) for item in evidence
         )
         if widened:
-            known = {item.id for item in evidence}
-            more = _best(self._hits(query, vector, question, None), self.limits.hits)
-            evidence += [self._evidence(hit) for hit in more if hit.node.id not in known]
+            tied = [self._evidence(hit) for hit in self._hits(query, question, persons)]
+            known = {item.id for item in tied}
+            evidence = tied + [item for item in evidence if item.id not in known]
         return evidence, Search(
             query=query,
             filters=_filters_in_words(question),
@@ -77,14 +82,15 @@ class Recall:
 
     def is_strong(self, item: Evidence, question: Question) -> bool:
         """Whether a memory is really about the question, not only the nearest of all."""
+        tied = _is_tied(item, question)
         if not question.terms:
-            return bool(question.persons or question.time)
-        return self.is_about(item, question.terms, named=bool(question.persons))
+            return tied or bool(question.time and not question.persons)
+        return self.is_about(item, question.terms, named=tied)
 
     def is_about(self, item: Evidence, terms: Sequence[str], *, named: bool = False) -> bool:
         """Whether a memory holds enough of the terms, or is like enough to the query that found it.
 
-        named: the question names a person, and only what is tied to them was searched.
+        named: the question names a person, and the memory concerns them.
         """
         shared = coverage(terms, item.line)
         if shared >= (self.limits.word_floor_named if named else self.limits.word_floor):
@@ -100,23 +106,26 @@ class Recall:
             for node_id in node_ids
         ]
 
-    def _hits(
-        self, query: str, vector: NDArray[np.float32], question: Question, person_id: int | None
-    ) -> Sequence[Hit]:
-        words = query if person_id is None else _without_names(query, question)
-        hits = self.store.search_node(
-            text=words,
-            vector=vector,
-            space="text",
-            kinds=_KINDS,
-            person_id=person_id,
-            after_utc_s=question.time.start_utc_s if question.time else None,
-            before_utc_s=question.time.end_utc_s if question.time else None,
-            k=self.limits.hits * (4 if question.terms else 1),
-        )
+    def _hits(self, query: str, question: Question, only: Sequence[int] | None) -> list[Hit]:
+        """The best memories; `only`: of these persons, where there are any."""
+        vector = self._embed_query([without_names(query, question, _SOMEBODY[question.language])])[0]
+        hits: list[Hit] = []
+        persons: Sequence[int | None] = only or (None,)
+        for person_id in persons:
+            hits += self.store.search_node(
+                text=without_names(query, question, " "),
+                vector=vector,
+                space="text",
+                kinds=_KINDS,
+                person_id=person_id,
+                favour=[person.id for person in question.persons],
+                after_utc_s=question.time.start_utc_s if question.time else None,
+                before_utc_s=question.time.end_utc_s if question.time else None,
+                k=self.limits.hits * (4 if question.terms else 1),
+            )
         if question.terms:  # that somebody was in view answers no question about something
             hits = [hit for hit in hits if hit.node.provenance.get("event") != "seen"]
-        return hits[: self.limits.hits]
+        return _best(hits, self.limits.hits)
 
     def _evidence(self, hit: Hit) -> Evidence:
         node = hit.node
@@ -150,12 +159,24 @@ def _best(hits: Sequence[Hit], count: int) -> list[Hit]:
     return list(best.values())[:count]
 
 
-def _without_names(query: str, question: Question) -> str:
-    """The query's other words, or all where there are none: the filter already holds the persons."""
-    words = query
+def _is_tied(item: Evidence, question: Question) -> bool:
+    """Whether a memory tells of one of the persons whom the question names."""
+    named = {node_id for person in question.persons for node_id in (*person.face_ids, *person.voice_ids)}
+    return any(tag.node_id in named for tag in find_tags(item.text))
+
+
+def without_names(query: str, question: Question, word: str) -> str:
+    """The query with another word for each person named, or as it is where nothing else stands in it.
+
+    A name finds whoever is called by it ("Thanks, Anna!"), and few of a person's own lines hold their name: with
+    names in it, the vector of a question is nearer to such calls than to any answer.
+    """
+    told = query
     for person in question.persons:
-        words = words.replace(person.label, " ")
-    return words if any(character.isalnum() for character in words) else query
+        bounded = rf"(?<![^\W{_HAN}]){re.escape(person.label)}(?:['’]s)?(?![^\W{_HAN}])"
+        told = re.sub(bounded, word, told, flags=re.IGNORECASE)
+    rest = told.replace(word, " ")
+    return " ".join(told.split()) if any(character.isalnum() for character in rest) else query
 
 
 def _filters_in_words(question: Question) -> str:

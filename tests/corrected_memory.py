@@ -107,7 +107,7 @@ def check_whole(store: MemoryStore, directory: Path) -> None:
     for node_id, _ in [(row[1], row) for row in rows["negatives"]]:
         assert node_id in nodes
     with sqlite3.connect(directory / "memory.db") as connection:
-        (indexed,) = connection.execute("SELECT count(*) FROM nodes_fts").fetchone()
+        (indexed,) = connection.execute("SELECT count(*) FROM nodes_fts_docsize").fetchone()
     connection.close()
     assert indexed == len(nodes)
     assert all(json.loads(row[-1]) is not None for row in rows["nodes"])

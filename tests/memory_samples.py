@@ -25,11 +25,15 @@ def unit(seed: int, dimension: int = 8) -> Vector:
     return vector / np.float32(np.linalg.norm(vector))
 
 
-def add_clip(store: MemoryStore, number: int) -> int:
+def add_clip(store: MemoryStore, number: int, *, place: str = "") -> int:
     """The numbered 30 s clip of a recording that started at SATURDAY_UTC_S."""
     start = SATURDAY_UTC_S + 30.0 * number
     return store.add_clip(
-        source_key=f"visit.mp4:{number}", source_name="visit.mp4", start_utc_s=start, end_utc_s=start + 30.0
+        source_key=f"visit.mp4:{number}",
+        source_name="visit.mp4",
+        start_utc_s=start,
+        end_utc_s=start + 30.0,
+        place=place,
     )
 
 

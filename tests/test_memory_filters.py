@@ -20,11 +20,16 @@ KINDS: tuple[NodeKind, ...] = ("episodic", "semantic", "object")
 
 @dataclass(frozen=True)
 class Line:
-    """A node to be made: its kind, its clips in the order of writing, and whom it mentions."""
+    """A node to be made: its kind, its clips in the order of writing, whom it mentions, and what of.
+
+    thing: the class of object it is, or mentions; tied: whether an edge ties it to the place "Kitchen".
+    """
 
     kind: NodeKind
     clips: tuple[int, ...]
     person: int | None
+    thing: str | None
+    tied: bool
 
 
 LINES = st.lists(
@@ -33,6 +38,8 @@ LINES = st.lists(
         st.sampled_from(KINDS),
         st.lists(st.integers(0, 5), min_size=1, max_size=3, unique=True).map(tuple),
         st.one_of(st.none(), st.integers(0, 1)),
+        st.sampled_from([None, "cup", "bottle"]),
+        st.booleans(),
     ),
     min_size=1,
     max_size=25,
@@ -46,8 +53,11 @@ FILTERS = st.fixed_dictionaries(
         "after": SECONDS,
         "before": SECONDS,
         "before_clip": st.one_of(st.none(), st.integers(0, 5)),
+        "place": st.sampled_from([None, None, "kitchen", "hall", "attic"]),
+        "thing": st.sampled_from([None, None, "cup", "bottle", "cu"]),
     }
 )
+PLACES = ("kitchen", "Hall", "", "Kitchen", "hall", "")  # where each clip was taken
 # Clips are written in this order, so that ids and times disagree.
 WRITING_ORDER = (3, 0, 5, 1, 4, 2)
 
@@ -62,11 +72,17 @@ def passes(line: Line, wanted: dict[str, Any]) -> bool:
             and (wanted["after"] is None or end > wanted["after"])
             and (wanted["before"] is None or start < wanted["before"])
             and (wanted["before_clip"] is None or clip < wanted["before_clip"])
+            and (
+                wanted["place"] is None
+                or PLACES[clip].lower() == wanted["place"]
+                or (line.tied and wanted["place"] == "kitchen")
+            )
         )
 
     return (
         (wanted["kinds"] is None or line.kind in wanted["kinds"])
         and (wanted["person"] is None or line.person == wanted["person"])
+        and (wanted["thing"] is None or line.thing == wanted["thing"])
         and (wanted["before_clip"] is None or line.clips[0] < wanted["before_clip"])
         and any(speaks(clip) for clip in line.clips)
     )
@@ -93,14 +109,23 @@ def test_filters_are_exact(exact_below: int, lines: list[Line], wanted: dict[str
 
 def check_filters(store: MemoryStore, lines: list[Line], wanted: dict[str, Any]) -> None:
     with store.transaction():
-        clip_ids = {number: add_clip(store, number) for number in WRITING_ORDER}
+        clip_ids = {number: add_clip(store, number, place=PLACES[number]) for number in WRITING_ORDER}
         faces = [add_face(store, clip_ids[0]) for _ in range(2)]
         persons = [store.create_person() for _ in faces]
         for person_id, face in zip(persons, faces, strict=True):
             store.bind(person_id, face)
-        ids = [add(store, line, i, clip_ids, faces) for i, line in enumerate(lines)]
+        span = {"clip_id": None, "start_utc_s": 0.0, "end_utc_s": 0.0}
+        places = {"Kitchen": store.add_node("place", "Kitchen", **span)}
+        things = {
+            name: store.add_node("object", "", provenance={"class": name}, **span)
+            for name in ("cup", "bottle")
+        }
+        targets = Targets(faces, places["Kitchen"], things)
+        ids = [add(store, line, i, clip_ids, targets) for i, line in enumerate(lines)]
     arguments: dict[str, Any] = {
-        "kinds": KINDS if wanted["kinds"] is None else wanted["kinds"],
+        "kinds": wanted["kinds"],
+        "place": wanted["place"],
+        "object_class": wanted["thing"],
         "person_id": None if wanted["person"] is None else persons[wanted["person"]],
         "clip_id": None if wanted["clip"] is None else clip_ids[wanted["clip"]],
         "after_utc_s": wanted["after"],
@@ -108,7 +133,8 @@ def check_filters(store: MemoryStore, lines: list[Line], wanted: dict[str, Any])
         "before_clip": None if wanted["before_clip"] is None else clip_ids[wanted["before_clip"]],
     }
     expected = {node_id for node_id, line in zip(ids, lines, strict=True) if passes(line, wanted)}
-    assert {node.id for node in store.nodes(**arguments)} == expected
+    made = set(ids)  # the people, places and things that the lines are about pass some filters too
+    assert {node.id for node in store.nodes(**arguments)} & made == expected
     assert {hit.node.id for hit in store.search_node(text="kettle", k=99, **arguments)} == expected
     assert {hit.node.id for hit in store.search_node(text="红茶", k=99, **arguments)} == expected
     hits = store.search_node(vector=unit(0), k=99, threshold=-1.0, **arguments)
@@ -120,9 +146,19 @@ def check_filters(store: MemoryStore, lines: list[Line], wanted: dict[str, Any])
         assert wanted["after"] is None or clip_hit.clip.end_utc_s > wanted["after"]
 
 
-def add(store: MemoryStore, line: Line, seed: int, clip_ids: dict[int, int], faces: list[int]) -> int:
+@dataclass(frozen=True)
+class Targets:
+    """The nodes that lines are tied to."""
+
+    faces: list[int]
+    kitchen: int
+    things: dict[str, int]
+
+
+def add(store: MemoryStore, line: Line, seed: int, clip_ids: dict[int, int], targets: Targets) -> int:
     first = store.clip(clip_ids[line.clips[0]])
-    who = "" if line.person is None else f"<face_{faces[line.person]}> "
+    who = "" if line.person is None else f"<face_{targets.faces[line.person]}> "
+    own_class = line.thing is not None and line.kind == "object"
     node_id = store.add_node(
         line.kind,
         f"{who}kettle 红茶",
@@ -130,7 +166,12 @@ def add(store: MemoryStore, line: Line, seed: int, clip_ids: dict[int, int], fac
         start_utc_s=first.start_utc_s,
         end_utc_s=first.end_utc_s,
         vectors={"text": unit(seed)},
+        provenance={"class": line.thing} if own_class else {},
     )
+    if line.thing is not None and not own_class:
+        store.add_edge(node_id, targets.things[line.thing], "mentions")
+    if line.tied:
+        store.add_edge(node_id, targets.kitchen, "entity_link", detail="at")
     for clip in line.clips[1:]:
         store.reinforce(node_id, clip_ids[clip])
     return node_id

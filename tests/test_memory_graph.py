@@ -16,6 +16,7 @@ from memory_store import (
     TransactionRequired,
     UnknownId,
 )
+from memory_store.words import indexed_words
 from tests.memory_samples import SATURDAY_UTC_S, add_clip, add_face, add_line, open_memory, unit
 
 
@@ -104,6 +105,7 @@ def test_an_id_is_never_used_again(tmp_path: Path) -> None:
         assert store.add_exemplar(node_id, "face", unit(1, 4), quality=0.5, clip_id=clip_id) > exemplar_id
     store.close()
     with sqlite3.connect(tmp_path / "memory.db") as other:
+        other.create_function("indexed_words", 1, indexed_words)
         other.execute("PRAGMA foreign_keys = ON")
         other.execute("DELETE FROM nodes WHERE id = ?", (node_id,))
     other.close()

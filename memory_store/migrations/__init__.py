@@ -7,6 +7,7 @@ from memory_store.migrations import (
     m004_name_evidence,
     m005_forgotten,
     m006_facts,
+    m008_words,
     m009_vector_cache,
 )
 from memory_store.migrations.registry import APPLICATION_ID, migrations
@@ -19,6 +20,7 @@ __all__ = [
     "m004_name_evidence",
     "m005_forgotten",
     "m006_facts",
+    "m008_words",
     "m009_vector_cache",
     "migrations",
 ]

@@ -7,7 +7,16 @@ import sys
 
 from offline_tools.bench.report import BenchmarkError
 
-BENCHMARKS = ("visitors", "faces", "voices", "diarization", "days", "identity_stress")
+BENCHMARKS = (
+    "visitors",
+    "faces",
+    "voices",
+    "diarization",
+    "days",
+    "identity_stress",
+    "locomo_recall",
+    "longmemeval_recall",
+)
 
 
 def main(arguments: list[str]) -> int:
