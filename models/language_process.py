@@ -18,9 +18,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import IO
 
-from models.errors import ModelError
+from models.errors import ModelError, Preempted
 from models.language import Completion, Message
-from models.language_wire import CompleteRequest, CountRequest, Failed, Ready, Reply, Request, ServerSettings
+from models.language_wire import PREEMPT, CompleteRequest, CountRequest, Failed, Ready, Reply, Request, ServerSettings
 
 _GRACE_S = 1.0  # the child itself gives up at timeout_s and stays usable; if it does not, it is killed
 _COUNT_TIMEOUT_S = 30.0
@@ -100,6 +100,10 @@ class _Child:
     def running(self) -> bool:
         return self._process.poll() is None
 
+    def preempt(self) -> None:
+        """Ask it to give up the call that runs; nothing where none does."""
+        self._process.send_signal(PREEMPT)
+
     def kill(self) -> None:
         """Ends it at once; whoever waits for a reply gets a ModelError."""
         self._process.kill()
@@ -118,7 +122,8 @@ class LanguageProcess:
     """A LanguageModel in a child process, started by the first call and again by the call after a failure.
 
     Calls from several threads wait for one another; the wait counts towards timeout_s. `close` may be called
-    while another thread's call runs: that call raises ModelError.
+    while another thread's call runs: that call raises ModelError. A call that `yields` raises Preempted when
+    one comes that does not.
     """
 
     def __init__(
@@ -148,6 +153,8 @@ class LanguageProcess:
         self._start_timeout_s = start_timeout_s
         self._one_call = threading.Lock()
         self._child: _Child | None = None
+        self._yielding: _Child | None = None  # whose running call gives way
+        self._yielding_lock = threading.Lock()
 
     @property
     def context_tokens(self) -> int:
@@ -172,12 +179,15 @@ class LanguageProcess:
         temperature: float = 0.0,
         stop: Sequence[str] = (),
         timeout_s: float = 120.0,
+        yields: bool = False,
     ) -> Completion:
         """See LanguageModel. timeout_s does not count the start of the process (start_timeout_s)."""
         if max_tokens < 1:
             raise ModelError(f"max_tokens is {max_tokens}: give at least 1")
-        request = CompleteRequest(tuple(messages), max_tokens, grammar, temperature, tuple(stop), timeout_s)
-        reply = self._ask(request, timeout_s)
+        request = CompleteRequest(tuple(messages), max_tokens, grammar, temperature, tuple(stop), timeout_s, yields)
+        if not yields:
+            self._preempt()
+        reply = self._ask(request, timeout_s, yields=yields)
         assert isinstance(reply, Completion)
         return reply
 
@@ -194,7 +204,16 @@ class LanguageProcess:
         with self._one_call:
             self._drop()
 
-    def _ask(self, request: Request, timeout_s: float) -> Reply:
+    def _preempt(self) -> None:
+        with self._yielding_lock:
+            if self._yielding is not None:
+                self._yielding.preempt()
+
+    def _give_way(self, child: _Child | None) -> None:
+        with self._yielding_lock:
+            self._yielding = child
+
+    def _ask(self, request: Request, timeout_s: float, *, yields: bool = False) -> Reply:
         started = time.monotonic()
         if not self._one_call.acquire(timeout=timeout_s):
             raise ModelError(f"the language model was busy with other calls for timeout_s = {timeout_s:g}")
@@ -202,14 +221,17 @@ class LanguageProcess:
         try:
             waited_s = time.monotonic() - started
             child = self._living() or self._start()
+            if yields:
+                self._give_way(child)
             reply = child.ask(request, max(0.0, timeout_s - waited_s) + _GRACE_S)
             answered = True
         finally:
+            self._give_way(None)
             if not answered:
                 self._drop()  # an answer that comes late must never be taken for the next one's
             self._one_call.release()
         if isinstance(reply, Failed):
-            raise ModelError(reply.message)
+            raise Preempted(reply.message) if reply.preempted else ModelError(reply.message)
         return reply
 
     def _living(self) -> _Child | None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from models.errors import ModelError
-from models.language_wire import CompleteRequest, Failed, Ready, Reply, Request, ServerSettings
+from models.errors import ModelError, Preempted
+from models.language_wire import PREEMPT, CompleteRequest, Failed, Ready, Reply, Request, ServerSettings
 from models.llama_engine import LlamaEngine
 from models.llama_native import LlamaNative, NativeLog
 
@@ -58,6 +59,8 @@ def _answer(engine: LlamaEngine, request: Request) -> Reply:
         if isinstance(request, CompleteRequest):
             return engine.complete(request)
         return engine.count_tokens(request.messages)
+    except Preempted as error:
+        return Failed(str(error), preempted=True)
     except ModelError as error:
         return Failed(str(error))
 
@@ -69,6 +72,7 @@ def serve(connection: Connection, settings: ServerSettings) -> None:
     except ModelError as error:
         connection.send(Failed(str(error)))
         return
+    signal.signal(PREEMPT, lambda _number, _frame: engine.preempt())
     connection.send(Ready())
     while True:
         try:

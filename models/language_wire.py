@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 
 from models.language import Completion, Message
+
+
+PREEMPT = signal.SIGUSR1  # to the child: give up the call that runs
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class CompleteRequest:
     temperature: float
     stop: tuple[str, ...]
     timeout_s: float
+    yields: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,9 +54,10 @@ class Ready:
 
 @dataclass(frozen=True)
 class Failed:
-    """The request could not be served; the process goes on."""
+    """The request could not be served; the process goes on. preempted: it was told to give it up."""
 
     message: str
+    preempted: bool = False
 
 
 Request = CompleteRequest | CountRequest

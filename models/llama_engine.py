@@ -72,7 +72,7 @@ class LlamaEngine:
 
     def complete(self, request: CompleteRequest) -> Completion:
         started = time.monotonic()
-        self._native.allow(request.timeout_s)
+        self._native.allow(request.timeout_s, yields=request.yields)
         prompt = self._prompt(request.messages)
         total = token_count(prompt.items)
         if total + request.max_tokens > self._context_tokens:
@@ -182,6 +182,10 @@ class LlamaEngine:
                 self._native.evaluate([token], position, logits=True)
                 position += 1
         return written.decode("utf-8", "ignore"), request.max_tokens, "length"
+
+    def preempt(self) -> None:
+        """Let the running call, if there is one, end with Preempted."""
+        self._native.preempt()
 
     def close(self) -> None:
         if self._media:

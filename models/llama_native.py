@@ -15,7 +15,7 @@ import llama_cpp
 import numpy as np
 from numpy.typing import NDArray
 
-from models.errors import ModelError
+from models.errors import ModelError, Preempted
 from models.language_wire import ServerSettings
 
 SEQUENCE = 0
@@ -51,6 +51,7 @@ class LlamaNative:
         self.threads = settings.threads
         self.batch_tokens = min(settings.batch_tokens, settings.context_tokens)
         self._deadline = self._allowed_s = float("inf")
+        self._yields = self._preempted = False
         llama_cpp.llama_backend_init()
         self.model = self._load_model(settings)
         self.vocab = llama_cpp.llama_model_get_vocab(self.model)
@@ -59,7 +60,7 @@ class LlamaNative:
         self.memory = llama_cpp.llama_get_memory(self.context)
         self._batch = llama_cpp.llama_batch_init(self.batch_tokens, 0, 1)
         # evaluation checks the clock between operations, so that a slow prompt ends in time on the CPU
-        self._abort = llama_cpp.ggml_abort_callback(lambda _data: time.monotonic() > self._deadline)
+        self._abort = llama_cpp.ggml_abort_callback(lambda _data: self._must_stop())
         llama_cpp.llama_set_abort_callback(self.context, self._abort, ctypes.c_void_p(0))
 
     def _load_model(self, settings: ServerSettings) -> int:
@@ -146,10 +147,23 @@ class LlamaNative:
         )
         return [text.decode("utf-8", "replace") for text in texts if text]
 
-    def allow(self, time_s: float) -> None:
-        """From now on; evaluation stops with ModelError when it has passed."""
+    def allow(self, time_s: float, *, yields: bool = False) -> None:
+        """From now on; evaluation stops with ModelError when it has passed.
+
+        One that yields also stops, with Preempted, after `preempt`, which may come before it: what it was sent for
+        is only over when a call that does not yield begins.
+        """
+        self._yields = yields
+        self._preempted = self._preempted and yields
         self._allowed_s = time_s
         self._deadline = time.monotonic() + time_s
+
+    def preempt(self) -> None:
+        """Let the evaluation that runs, if it yields, stop with Preempted; for a signal handler."""
+        self._preempted = True
+
+    def _must_stop(self) -> bool:
+        return (self._yields and self._preempted) or time.monotonic() > self._deadline
 
     def evaluate(self, tokens: Sequence[int], position: int, *, logits: bool) -> None:
         """Evaluate at most batch_tokens tokens from a position on; logits: of the last one."""
@@ -166,6 +180,8 @@ class LlamaNative:
 
     def check(self, code: int) -> None:
         """Translate what llama_decode returned."""
+        if code == ABORTED and self._yields and self._preempted:
+            raise Preempted("the language model was wanted for something more urgent")
         if code == ABORTED:
             raise ModelError(f"the language model took longer than timeout_s = {self._allowed_s:g}")
         if code != 0:

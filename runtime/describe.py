@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_store.tags import Tag, find_tags, replace_tags
-from models.errors import ModelError
+from models.errors import ModelError, Preempted
 from models.language import Completion, LanguageModel, Message
 from runtime.describe_repair import DescribedLine, Repaired, repair
 from runtime.grounding import language_of
@@ -78,7 +78,8 @@ class Describer:
         """Model lines for a clip. lines: its grounded lines, with tags, in the order of time.
 
         images: JPEG key frames; audio: float32 mono 16 kHz in [-1, 1]. Where nothing was said and the model sees
-        and hears nothing, it is not asked. A failing model is reported in the record, never raised.
+        and hears nothing, it is not asked. A failing model is reported in the record and not raised; raises Preempted where
+        the call gave way to a question.
         """
         images = tuple(images) if self._sees else ()
         audio = tuple(audio) if self._hears else ()
@@ -93,6 +94,8 @@ class Describer:
                 grammar=description_grammar(find_tags("\n".join(shown))),
                 timeout_s=self._timeout_s,
             )
+        except Preempted:
+            raise
         except ModelError as error:
             return Description(model=self._language.name, asked=True, error=str(error))
         repaired = repair(completion.text, cleaned, grounded_only=not (images or audio))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from drivers.sound_file import decode_flac
 from memory_store.records import Clip, Node
 from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
+from models.errors import Preempted
 from runtime.describe import DescribedLine, Describer, Description
 from runtime.media_files import MediaFiles, sound_name
 from runtime.workers import Worker
@@ -55,7 +56,9 @@ class DescribeService:
         same_fact: float,
         with_media: bool,
         on_described: Callable[[DescribedClip], None],
+        until_free: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """until_free: waits while questions are being answered, which go first."""
         self._store = store
         self._store_worker = store_worker
         self._describer = describer
@@ -65,6 +68,7 @@ class DescribeService:
         self._same_fact = same_fact
         self._with_media = with_media
         self._on_described = on_described
+        self._until_free = until_free
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._no_more = False
@@ -91,9 +95,9 @@ class DescribeService:
             self._wake.clear()
             material = await self._store_worker.call(self._next)
             if material is not None:
-                description = await self._language_worker.call(
-                    self._describer.describe, material.lines, images=material.images, audio=material.sound
-                )
+                description = await self._describe(material)
+                if description is None:
+                    continue
                 described = await self._store_worker.call(self._write, material, description)
                 if described is not None:
                     self._on_described(described)
@@ -102,6 +106,18 @@ class DescribeService:
             if self._no_more:
                 return
             await self._wake.wait()
+
+    async def _describe(self, material: _Material) -> Description | None:
+        """None where the model was wanted for a question: the clip goes on waiting."""
+        if self._until_free is not None:
+            await self._until_free()
+        try:
+            return await self._language_worker.call(
+                self._describer.describe, material.lines, images=material.images, audio=material.sound
+            )
+        except Preempted:
+            self.counts["preempted"] += 1
+            return None
 
     def _next(self) -> _Material | None:
         waiting = self._store.clips(state="grounded")

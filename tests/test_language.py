@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from models.errors import ModelError
+from models.errors import ModelError, Preempted
 from models.language import LanguageModel, Message
 from models.language_process import LanguageProcess
+from models.yielding_language import YieldingLanguage
 from tests.scripted_language import ScriptedLanguage
 from tests.tiny_omni import write_text_model
 
@@ -268,3 +269,38 @@ def test_a_script_that_is_used_up() -> None:
     with pytest.raises(ModelError, match="has 2 replies"):
         scripted.complete(TALK, max_tokens=20)
     assert len(scripted.calls) == 3
+
+
+def _long_call(model: LanguageModel, ended: list[BaseException | None]) -> None:
+    try:
+        model.complete(TALK, max_tokens=3000, grammar="root ::= [a-z] root", timeout_s=60)
+        ended.append(None)
+    except ModelError as error:
+        ended.append(error)
+
+
+def test_a_call_that_can_wait_gives_way_to_one_that_cannot(tiny: LanguageProcess) -> None:
+    tiny.complete(TALK, max_tokens=2, grammar=LETTERS)
+    pid, ended = tiny.pid, list[BaseException | None]()
+    waiting = threading.Thread(target=_long_call, args=(YieldingLanguage(tiny), ended))
+    waiting.start()
+    time.sleep(0.3)
+    urgent = tiny.complete(TALK, max_tokens=3, grammar=LETTERS, timeout_s=30)
+    waiting.join(30)
+    assert isinstance(ended[0], Preempted)
+    assert urgent.generated_tokens == 3 and tiny.pid == pid
+    again = YieldingLanguage(tiny).complete(TALK, max_tokens=3, grammar=LETTERS, timeout_s=30)
+    assert again.text == urgent.text, "what was sent for the first call does not hit a later one"
+
+
+def test_a_call_that_cannot_wait_is_not_given_up(tiny: LanguageProcess) -> None:
+    tiny.complete(TALK, max_tokens=2, grammar=LETTERS)
+    done: list[str] = []
+    first = threading.Thread(
+        target=lambda: done.append(tiny.complete(TALK, max_tokens=300, grammar="root ::= [a-z]{300}").text)
+    )
+    first.start()
+    time.sleep(0.1)
+    tiny.complete(TALK, max_tokens=2, grammar=LETTERS, timeout_s=60)
+    first.join(60)
+    assert len(done) == 1 and len(done[0]) > 100
