@@ -20,7 +20,16 @@ from typing import IO
 
 from models.errors import ModelError, Preempted
 from models.language import Completion, Message
-from models.language_wire import PREEMPT, CompleteRequest, CountRequest, Failed, Ready, Reply, Request, ServerSettings
+from models.language_wire import (
+    PREEMPT,
+    CompleteRequest,
+    CountRequest,
+    Failed,
+    Ready,
+    Reply,
+    Request,
+    ServerSettings,
+)
 
 _GRACE_S = 1.0  # the child itself gives up at timeout_s and stays usable; if it does not, it is killed
 _COUNT_TIMEOUT_S = 30.0
@@ -184,7 +193,9 @@ class LanguageProcess:
         """See LanguageModel. timeout_s does not count the start of the process (start_timeout_s)."""
         if max_tokens < 1:
             raise ModelError(f"max_tokens is {max_tokens}: give at least 1")
-        request = CompleteRequest(tuple(messages), max_tokens, grammar, temperature, tuple(stop), timeout_s, yields)
+        request = CompleteRequest(
+            tuple(messages), max_tokens, grammar, temperature, tuple(stop), timeout_s, yields
+        )
         if not yields:
             self._preempt()
         reply = self._ask(request, timeout_s, yields=yields)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from models.language import Completion, Message
 
-
 PREEMPT = signal.SIGUSR1  # to the child: give up the call that runs
 
 

@@ -131,7 +131,7 @@ def text_embedder(parts: Parts) -> TextEmbedder:
     )
 
 
-def language_model(parts: Parts) -> LanguageModel | None:
+def language_model(parts: Parts) -> LanguageProcess | None:
     """The language model's process, not yet started; None where robot.yaml says none."""
     entry = parts.language_entry
     if entry is None:
@@ -246,9 +246,11 @@ def match_rule(entry: Entry) -> MatchRule:
     return MatchRule(entry.thresholds["match"], entry.thresholds["unsure"], entry.thresholds["margin"])
 
 
-def control(parts: Parts, store: MemoryStore, language: LanguageModel | None) -> Control:
-    """The answerer over a store."""
-    embedder = text_embedder(parts)
+def control(
+    parts: Parts, store: MemoryStore, language: LanguageModel | None, embedder: TextEmbedder | None = None
+) -> Control:
+    """The answerer over a store; an embedder that is loaded already may be shared."""
+    embedder = embedder or text_embedder(parts)
     floor = parts.text_entry.thresholds["about"]
     recall = Recall(store, embedder.embed_query, limits=RecallLimits(similarity_floor=floor))
     return Control(

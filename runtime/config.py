@@ -9,7 +9,15 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo
 
 import yaml
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from runtime.errors import ConfigError
 
@@ -111,6 +119,24 @@ class MemorizeSettings(Section):
 class ControlSettings(Section):
     max_rounds: int = Field(5, ge=1, le=20)
     policy: Literal["abstain", "best_effort"] = "abstain"
+    most_waiting: int = Field(8, ge=1, le=1000)
+
+
+class ApiSettings(Section):
+    enabled: bool = True
+    host: str = Field("127.0.0.1", min_length=1, max_length=255)
+    port: int = Field(8465, ge=0, le=65535)
+    token: str | None = Field(None, min_length=16, max_length=200)
+    certificate: Path | None = None
+    key: Path | None = None
+
+    @model_validator(mode="after")
+    def _safe(self) -> ApiSettings:
+        if self.host not in ("127.0.0.1", "::1", "localhost") and self.token is None:
+            raise ValueError(f"api.host {self.host} can be reached from elsewhere: set api.token as well")
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("api.certificate and api.key belong together: set both or none")
+        return self
 
 
 class SupervisorSettings(Section):
@@ -132,6 +158,7 @@ class Settings(Section):
     identify: IdentifySettings = IdentifySettings()
     memorize: MemorizeSettings = MemorizeSettings()
     control: ControlSettings = ControlSettings()
+    api: ApiSettings = Field(default_factory=ApiSettings)
     supervisor: SupervisorSettings = SupervisorSettings()
 
 

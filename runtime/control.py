@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -45,6 +45,19 @@ class _Said:
     abstained: bool = False
 
 
+@dataclass(frozen=True)
+class _Rounds:
+    """The rounds so far; each is told to whoever follows the answer."""
+
+    told: Callable[[Round], None] | None
+    done: list[Round] = field(default_factory=list)
+
+    def add(self, one: Round) -> None:
+        self.done.append(one)
+        if self.told is not None:
+            self.told(one)
+
+
 class Control:
     """Answers questions over a memory. Blocking, and used from the one thread that owns the recall's store.
 
@@ -74,7 +87,9 @@ class Control:
         self._limits = limits or ControlLimits()
         self._timer = timer
 
-    def answer(self, text: str, *, asker: int | None = None) -> Answer:
+    def answer(
+        self, text: str, *, asker: int | None = None, on_round: Callable[[Round], None] | None = None
+    ) -> Answer:
         """The answer, already in the store's traces. asker: id of the person who asks. Raises QuestionError."""
         started, now = self._timer(), self._clock()
         question = read_question(
@@ -88,7 +103,7 @@ class Control:
         )
         speech = Speech(question.language, self._zone, now)
         notes = list(question.hearsay)
-        rounds: list[Round] = []
+        rounds = _Rounds(on_round)
         first: Search | None = None
         said = self._without_search(question, speech)
         if said is None:
@@ -109,7 +124,7 @@ class Control:
             abstained=said.abstained,
             confidence=round(said.confidence, 3),
             first_search=first,
-            rounds=tuple(rounds),
+            rounds=tuple(rounds.done),
             notes=tuple(notes),
             time_range=(
                 (question.time.start_utc_s, question.time.end_utc_s, question.time.phrase)
@@ -117,7 +132,7 @@ class Control:
                 else None
             ),
             asker=asker,
-            model_calls=sum(item.action != "failed" for item in rounds),
+            model_calls=sum(item.action != "failed" for item in rounds.done),
             duration_s=round(self._timer() - started, 4),
             asked_utc_s=now,
         )
@@ -143,14 +158,14 @@ class Control:
         return _Said(computed.text, evidence, "computed", computed.confidence)
 
     def _with_search(
-        self, question: Question, speech: Speech, pool: EvidencePool, rounds: list[Round], notes: list[str]
+        self, question: Question, speech: Speech, pool: EvidencePool, rounds: _Rounds, notes: list[str]
     ) -> _Said:
         if self._language is None:
             return self._extract(question, speech, pool, "no_model")
         accepted, unknown = self._ask_model(self._language, question, speech, pool, rounds, notes)
         if accepted is not None:
             return accepted
-        failed = any(item.action == "failed" for item in rounds)
+        failed = any(item.action == "failed" for item in rounds.done)
         return self._extract(
             question, speech, pool, "unknown_model" if unknown and not failed else "extractive"
         )
@@ -161,7 +176,7 @@ class Control:
         question: Question,
         speech: Speech,
         pool: EvidencePool,
-        rounds: list[Round],
+        rounds: _Rounds,
         notes: list[str],
     ) -> tuple[_Said | None, bool]:
         """Up to max_rounds rounds; the answer that stood judgement, if any, and whether the model knows none."""
@@ -189,16 +204,16 @@ class Control:
                 )
             except ModelError as error:
                 notes.append(f"The language model failed in round {number}: {error}")
-                rounds.append(_round(number, "failed", Turn("unreadable", "", "", ()), hint, shown, None))
+                rounds.add(_round(number, "failed", Turn("unreadable", "", "", ()), hint, shown, None))
                 return None, False
             turn = read_turn(prompt, completion.text)
             entry = _round(number, turn.action, turn, hint, shown, completion)
             if turn.action == "search" and not last:
                 search, hint = self._search_again(prompt, turn.content, question, pool)
-                rounds.append(replace(entry, search=search))
+                rounds.add(replace(entry, search=search))
                 continue
             said, rejected = self._judge(turn, question, speech, shown, pool)
-            rounds.append(replace(entry, rejected=rejected))
+            rounds.add(replace(entry, rejected=rejected))
             if rejected:
                 notes.append(f"The model's answer of round {number} was not taken: {rejected}.")
             return said, turn.action == "answer" and says_unknown(turn.content)

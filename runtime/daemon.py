@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from drivers.media import DriverError, Frame
 from memory_store.errors import MemoryStoreError
 from memory_store.store import MemoryStore
+from models.language_process import LanguageProcess
 from models.text import TextEmbedder
+from models.yielding_language import YieldingLanguage
 from runtime import compose
 from runtime.capture import Capture, FrameItem, Pace, SoundItem
 from runtime.channel import Channel
@@ -24,6 +24,8 @@ from runtime.media_files import MediaFiles
 from runtime.memorize import MemorizedClip, Memorizer
 from runtime.memorize_service import MemorizeService
 from runtime.perceive import HeardClip, HearService, SeenClip, SeeService
+from runtime.serving import Serving, build_serving
+from runtime.stop_signals import stop_on_signals
 from runtime.supervisor import Service, Supervisor
 from runtime.workers import Worker
 
@@ -75,8 +77,10 @@ class Daemon:
     async def run(self) -> Report:
         """Run until the source ends or the process is told to stop; what was captured until then is written."""
         with ExitStack() as stack:
-            stack.enter_context(_stop_on_signals(self._source))
-            workers = {name: Worker(name) for name in ("capture", "see", "hear", "store", "language")}
+            stack.enter_context(stop_on_signals(self._source.stop))
+            workers = {
+                name: Worker(name) for name in ("capture", "see", "hear", "store", "language", "answer")
+            }
             for worker in workers.values():
                 stack.callback(worker.close)
             store = await workers["store"].call(compose.open_store, self._parts)
@@ -97,7 +101,11 @@ class Daemon:
         embedder = await workers["store"].call(compose.text_embedder, self._parts)
         watcher = await workers["see"].call(compose.watcher, self._parts)
         listener = await workers["hear"].call(compose.listener, self._parts)
-        describe = self._describe(store, workers, embedder, stack)
+        language = self._language(stack)
+        serving = None
+        if live and settings.api.enabled:
+            serving = await build_serving(self._parts, language, embedder, workers["answer"], stack)
+        describe = self._describe(store, workers, embedder, language, serving)
         memorizer = Memorizer(
             store,
             compose.identifier(self._parts, store),
@@ -136,29 +144,39 @@ class Daemon:
         see = SeeService(frames, seen, watcher, workers["see"])
         hear = HearService(sound, heard, listener, workers["hear"])
         providers = {**watcher.providers, **listener.providers, "text_embedding": embedder.provider}
-        return Pipeline(capture, see, hear, memorize, describe, (frames, sound), providers)
+        return Pipeline(capture, see, hear, memorize, describe, serving, (frames, sound), providers)
+
+    def _language(self, stack: ExitStack) -> LanguageProcess | None:
+        language = compose.language_model(self._parts)
+        if language is not None:
+            stack.callback(language.close)
+        return language
 
     def _describe(
-        self, store: MemoryStore, workers: dict[str, Worker], embedder: TextEmbedder, stack: ExitStack
+        self,
+        store: MemoryStore,
+        workers: dict[str, Worker],
+        embedder: TextEmbedder,
+        language: LanguageProcess | None,
+        serving: Serving | None,
     ) -> DescribeService | None:
         settings = self._parts.settings
-        if not settings.memorize.language_model:
+        if language is None or not settings.memorize.language_model:
             return None
-        language = compose.language_model(self._parts)
-        if language is None:
-            return None
-        stack.callback(language.close)
         senses = self._parts.language_has_senses
         return DescribeService(
             store,
             workers["store"],
-            Describer(language, sees=senses, hears=senses, max_tokens=settings.memorize.max_tokens),
+            Describer(
+                YieldingLanguage(language), sees=senses, hears=senses, max_tokens=settings.memorize.max_tokens
+            ),
             workers["language"],
             MediaFiles(settings.data_dir),
             embedder.embed_passage,
             same_fact=self._parts.text_entry.thresholds["same_fact"],
             with_media=senses,
             on_described=self._listeners.on_described,
+            until_free=None if serving is None else serving.answering.until_free,
         )
 
     def _on_clip(self, describe: DescribeService | None) -> Callable[[MemorizedClip], None]:
@@ -179,6 +197,7 @@ class Pipeline:
     hear: HearService
     memorize: MemorizeService
     describe: DescribeService | None
+    serving: Serving | None
     media_channels: tuple[Channel[FrameItem], Channel[SoundItem]]
     providers: dict[str, str]
 
@@ -191,13 +210,23 @@ class Pipeline:
             Service("memorize", self._memorize_to_the_end, FATAL),
         ]
         if self.describe is not None:
-            rows.append(Service("describe", self.describe.run, FATAL))
+            rows.append(Service("describe", self._describe_to_the_end, FATAL))
+        if self.serving is not None:
+            rows += self.serving.table(FATAL)
         return rows
 
     async def _memorize_to_the_end(self) -> None:
         await self.memorize.run()
         if self.describe is not None:
             self.describe.no_more_clips()
+        elif self.serving is not None:
+            self.serving.stop()
+
+    async def _describe_to_the_end(self) -> None:
+        assert self.describe is not None
+        await self.describe.run()
+        if self.serving is not None:
+            self.serving.stop()
 
     def report(self, wall_s: float, restarts: dict[str, int]) -> Report:
         """What was done."""
@@ -219,22 +248,3 @@ class Pipeline:
 
 def _is_frame(item: FrameItem) -> bool:
     return isinstance(item, Frame)
-
-
-@contextmanager
-def _stop_on_signals(source: Source) -> Iterator[None]:
-    """The first SIGINT or SIGTERM ends the source, so that what was captured is still written; a second kills."""
-    loop = asyncio.get_running_loop()
-
-    def stop(number: signal.Signals) -> None:
-        loop.remove_signal_handler(number)
-        source.stop()
-
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    for number in numbers:
-        loop.add_signal_handler(number, stop, number)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)

@@ -78,8 +78,8 @@ class Describer:
         """Model lines for a clip. lines: its grounded lines, with tags, in the order of time.
 
         images: JPEG key frames; audio: float32 mono 16 kHz in [-1, 1]. Where nothing was said and the model sees
-        and hears nothing, it is not asked. A failing model is reported in the record and not raised; raises Preempted where
-        the call gave way to a question.
+        and hears nothing, it is not asked. A failing model is reported in the record and not raised. Raises Preempted
+        where the call gave way to a more urgent one.
         """
         images = tuple(images) if self._sees else ()
         audio = tuple(audio) if self._hears else ()

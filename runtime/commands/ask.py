@@ -1,75 +1,108 @@
-"""`hearsight ask`: one question, its answer, and what the answer rests on."""
+"""`hearsight ask`: one question or, without one, a conversation; its answers, and what they rest on."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
+from typing import Any
+from urllib.error import URLError
 from zoneinfo import ZoneInfo
 
+from models.errors import ModelError
 from runtime import compose
-from runtime.answer import Answer
-from runtime.clock import iso_utc
+from runtime.answer_json import answer_json
+from runtime.api_client import DaemonClient, running_daemon
 from runtime.commands import session
+from runtime.errors import HearsightError
+
+_TIMEOUT_S = 600.0
+_HOW = {"computed": "from the timeline", "model": "with the language model", "extractive": "by quotation"}
+
+Asker = Callable[[str], dict[str, Any]]
 
 
 def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
     """Add the verb to the command line."""
     parser = commands.add_parser("ask", parents=[shared], help="ask the memory a question")
-    parser.add_argument("question")
+    parser.add_argument("question", nargs="?", help="without one: a conversation, a question a line")
     parser.add_argument("--language", metavar="MODEL", help="entry of the model manifest, or none")
     parser.set_defaults(command=main)
 
 
 def main(options: argparse.Namespace) -> int:
-    """Answer, and print the answer with its evidence."""
+    """Answer, and print the answer with its evidence; by the running daemon, or else here."""
+    parts = session.parts_of(options)
+    zone = session.zone_of(parts)
+    daemon = running_daemon(parts.settings.data_dir) if options.language is None else None
+    with _by_daemon(daemon) if daemon is not None else _here(options) as ask:
+        if options.question is not None:
+            _show(ask(options.question), zone, as_json=options.json)
+            return 0
+        return _converse(ask, zone, as_json=options.json)
+
+
+@contextmanager
+def _by_daemon(daemon: DaemonClient) -> Iterator[Asker]:
+    conversation = str(uuid.uuid4())
+
+    def ask(question: str) -> dict[str, Any]:
+        try:
+            return daemon.ask(question, conversation, _TIMEOUT_S)
+        except (OSError, URLError) as error:
+            raise HearsightError(f"the running daemon gave no answer: {error}") from error
+
+    yield ask
+
+
+@contextmanager
+def _here(options: argparse.Namespace) -> Iterator[Asker]:
     with session.opened(options) as (parts, store):
         language = compose.language_model(parts)
+        control = compose.control(parts, store, language)
         try:
-            answer = compose.control(parts, store, language).answer(options.question)
+            yield lambda question: answer_json(control.answer(question))
         finally:
             if language is not None:
                 language.close()
-        if options.json:
-            session.print_json(answer_json(answer))
-        else:
-            print_answer(answer, session.zone_of(parts))
-    return 0
 
 
-def answer_json(answer: Answer) -> dict[str, object]:
-    """The answer for scripts; times are ISO 8601 in UTC. The whole trace is at `hearsight trace`."""
-    return {
-        "question": answer.question,
-        "answer": answer.text,
-        "abstained": answer.abstained,
-        "method": answer.method,
-        "confidence": answer.confidence,
-        "persons": list(answer.persons),
-        "evidence": [
-            {
-                "id": item.id,
-                "clip": item.clip_id,
-                "start": iso_utc(item.start_utc_s),
-                "end": iso_utc(item.end_utc_s),
-                "text": item.line,
-                "score": item.score,
-            }
-            for item in answer.evidence
-        ],
-        "rounds": len(answer.rounds),
-        "model_calls": answer.model_calls,
-        "duration_s": answer.duration_s,
-        "trace": answer.trace_id,
-        "notes": list(answer.notes),
-    }
+def _converse(ask: Asker, zone: ZoneInfo, *, as_json: bool) -> int:
+    """Questions from the standard input until it ends; one that cannot be answered does not end the rest."""
+    status = 0
+    while True:
+        if sys.stdin.isatty():
+            print("> ", end="", flush=True)
+        question = sys.stdin.readline()
+        if not question:
+            return status
+        if not question.strip():
+            continue
+        try:
+            _show(ask(question.strip()), zone, as_json=as_json)
+        except (HearsightError, ModelError) as error:
+            status = 1
+            session.print_json({"error": str(error)}) if as_json else print(
+                f"hearsight: {error}", file=sys.stderr
+            )
 
 
-def print_answer(answer: Answer, zone: ZoneInfo) -> None:
+def _show(answer: Mapping[str, Any], zone: ZoneInfo, *, as_json: bool) -> None:
+    if as_json:
+        session.print_json(answer)
+    else:
+        print_answer(answer, zone)
+
+
+def print_answer(answer: Mapping[str, Any], zone: ZoneInfo) -> None:
     """The answer and its evidence for people."""
-    print(answer.text)
-    for item in answer.evidence:
-        moment = datetime.fromtimestamp(item.start_utc_s, zone).strftime("%Y-%m-%d %H:%M:%S")
-        print(f"  [{item.id}] {moment}  {item.line}")
-    how = {"computed": "from the timeline", "model": "with the language model", "extractive": "by quotation"}
-    trace = "no trace kept" if answer.trace_id is None else f"trace {answer.trace_id}"
-    print(f"  {how[answer.method]}, {answer.model_calls} model calls, {answer.duration_s:.1f} s, {trace}")
+    print(answer["answer"])
+    for item in answer["evidence"]:
+        moment = datetime.fromisoformat(item["start"]).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
+        print(f"  [{item['id']}] {moment}  {item['text']}")
+    how, trace = _HOW[answer["method"]], answer["trace"]
+    kept = "no trace kept" if trace is None else f"trace {trace}"
+    print(f"  {how}, {answer['model_calls']} model calls, {answer['duration_s']:.1f} s, {kept}", flush=True)
