@@ -5,12 +5,15 @@ Which faces are in view is left to runtime/see.py; what a voice and a face met t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.mouth import grey_crop
+from models.rigid_motion import change_of_shape
 from models.speech_noise import Loudness
 from runtime.face_identity import SeenFace
 from runtime.hear import HeardSpeech, SpeechSource
@@ -29,6 +32,10 @@ FOLLOWS = 0.4
 LEADS = 0.4
 FOLLOW_LOOKS = 10
 MARGIN_S = 0.6  # the silence before and after counts too: a mouth that speaks rests there
+LEAST_WATCHED = 0.4  # of an utterance there must be pictures for, where they end before the sound
+FLAT = 0.06  # change of shape over contrast; less is a picture's
+LEAST_VIEWS = 3
+HELD_DRIFT = 0.02  # of the face's width; a picture that moves more is held, pushed or filmed in passing
 LOUD_DB = 20.0  # below an utterance's loudest moment: what is quieter is a pause
 
 Mouth = Literal["moves", "still", "unknown"]
@@ -48,7 +55,13 @@ class _Company:
 
     first: SeenFace
     share: float
-    looks: list[FaceLook]
+    tracks: list[FaceTrack]
+
+    def mouth(self, speech: HeardSpeech) -> MouthDuring:
+        """What the mouth did during the speech; of a picture that is moved about nothing is known."""
+        looks = [look for track in self.tracks for look in track.looks]
+        found = mouth_during(looks, speech.start_s, speech.end_s, speech.loudness)
+        return MouthDuring("unknown", None) if all(map(is_moved_picture, self.tracks)) else found
 
 
 def track_alone(speech: HeardSpeech, faces: tuple[SeenFace, ...]) -> SeenFace | None:
@@ -67,12 +80,50 @@ def speaking_face(speech: HeardSpeech, faces: tuple[SeenFace, ...]) -> SeenFace 
     if speech.source != "room":
         return None
     passing = _in_view(speech, faces)
-    mouths = [mouth_during(one.looks, speech.start_s, speech.end_s, speech.loudness) for one in passing]
+    mouths = [one.mouth(speech) for one in passing]
     if len(passing) == 1:
         listens = mouths[0].mouth == "still" and speech.duration_s >= OFF_SCREEN_S
         return None if listens or passing[0].share < IN_VIEW else passing[0].first
     speaker = active_speaker(mouths)
     return None if speaker is None or passing[speaker].share < IN_VIEW else passing[speaker].first
+
+
+def watched(
+    speech: tuple[HeardSpeech, ...], stretches: tuple[tuple[float, float], ...]
+) -> tuple[HeardSpeech, ...]:
+    """The utterances, each with how long of it there were pictures; 0 where that is too little to tell anything.
+
+    A recording's pictures may end before its sound: whoever was in view until then is not thereby gone.
+    """
+    if not stretches:
+        return speech
+    lengths = [
+        sum(max(0.0, min(end_s, one.end_s) - max(start_s, one.start_s)) for start_s, end_s in stretches)
+        for one in speech
+    ]
+    return tuple(
+        replace(one, watched_s=length_s if length_s >= LEAST_WATCHED * one.duration_s else 0.0)
+        for one, length_s in zip(speech, lengths, strict=True)
+    )
+
+
+def is_moved_picture(track: FaceTrack) -> bool:
+    """Whether a track shows a flat picture of a face that is held or pushed about: its mouth tells nothing.
+
+    Nothing in it changes but where and how it is held: measured on photographs pushed to and fro (up to 0.04, behind a
+    camera's noise 0.06) and on people who talk (0.10 and more, also in the dark), the greatest change between four
+    views. One that also stays where it is hangs there, and does not speak (runtime/presence.py).
+    """
+    if len(track.views) < LEAST_VIEWS or not track.looks:
+        return False
+    middles = np.array([[look.x + look.width / 2, look.y + look.height / 2] for look in track.looks])
+    width = float(np.median([look.width for look in track.looks]))
+    if middles.std(axis=0).max() <= HELD_DRIFT * width:
+        return False
+    chosen = np.unique(np.linspace(0, len(track.views) - 1, 4).round().astype(int))
+    crops = [grey_crop(track.views[int(index)].crop) for index in chosen]
+    changes = [change_of_shape(one, other) for one, other in combinations(crops, 2)]
+    return all(change is not None and change <= FLAT for change in changes)
 
 
 def speech_source(
@@ -82,7 +133,7 @@ def speech_source(
     shown = [track.looks for track in screen if track.overlaps(speech.start_s, speech.end_s) > 0]
     if not shown:
         return "room"
-    looks = [one.looks for one in _in_view(speech, faces)]
+    looks = [[look for track in one.tracks for look in track.looks] for one in _in_view(speech, faces)]
     mouths = [
         mouth_during(list(seen), speech.start_s, speech.end_s, speech.loudness) for seen in (*looks, *shown)
     ]
@@ -99,12 +150,13 @@ def speech_source(
 
 def _in_view(speech: HeardSpeech, faces: tuple[SeenFace, ...]) -> list[_Company]:
     company: dict[tuple[bool, int], _Company] = {}
+    through_s = speech.duration_s if speech.watched_s is None else speech.watched_s
     for number, face in enumerate(faces):
         owner = (True, face.face_id) if face.face_id is not None else (False, number)
         one = company.setdefault(owner, _Company(face, 0.0, []))
         seen_s = face.track.overlaps(speech.start_s, speech.end_s)
-        one.share += seen_s / max(speech.duration_s, 1e-6)
-        one.looks += face.track.looks
+        one.share += seen_s / through_s if through_s > 0 else 0.0
+        one.tracks.append(face.track)
     return [one for one in company.values() if one.share > PASSING]
 
 

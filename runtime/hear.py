@@ -32,7 +32,8 @@ class HeardSpeech:
     """One utterance. Times are media times; `vector` (192,) is None where the speech is too short for one.
 
     `snr_db`: how far it stands above the noise around it; `loudness`: of the whole clip, to be held against mouths;
-    `source`: where it came from as far as faces tell, set once they are known.
+    `source`: where it came from as far as faces tell, set once they are known; `watched_s`: for how long of it who is
+    in view could be seen, None for all of it.
     """
 
     start_s: float
@@ -45,6 +46,7 @@ class HeardSpeech:
     snr_db: float | None = None
     loudness: Loudness | None = None
     source: SpeechSource = "room"
+    watched_s: float | None = None
 
     @property
     def duration_s(self) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from memory_store.store import MemoryStore
+from runtime.active_speaker import watched
 from runtime.binding import Binder, Meeting
 from runtime.clips import ClipSpan
 from runtime.config import IdentifySettings
@@ -63,7 +64,8 @@ class Identifier:
         )
         faces = self._faces.decide(clip_id, present)
         shown = recognised(elsewhere, self._faces.resembles)
-        speech = self._voices.identify(clip_id, span, with_source(hearing.speech, faces, shown), faces)
+        heard = with_source(watched(hearing.speech, sight.watched), faces, shown)
+        speech = self._voices.identify(clip_id, span, heard, faces)
         faces, speech = self._settler.settle(faces, speech)
         numbers = self._faces.enroll(clip_id, span, faces)
         faces = tuple(replace(face, face_id=_number(face.face_id, numbers)) for face in faces)
@@ -112,4 +114,5 @@ def _was_there_before(speech: HeardSpeech, span: ClipSpan, tracks: list[FaceTrac
     since_s = max(speech.start_s - BEFORE_S, span.media_start_s + FRAME_S) + 1e-6
     there = any(track.start_s <= since_s and track.end_s > speech.start_s - BEFORE_S for track in tracks)
     seen_s = sum(track.overlaps(speech.start_s, speech.end_s) for track in tracks)
-    return there and seen_s >= MOSTLY * speech.duration_s
+    through_s = speech.duration_s if speech.watched_s is None else speech.watched_s
+    return there and seen_s >= MOSTLY * through_s

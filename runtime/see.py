@@ -78,7 +78,10 @@ class Keyframe:
 
 @dataclass(frozen=True)
 class Sight:
-    """All that one clip showed. `stage_s`: seconds spent in each stage; `screens`: rectangles that changed at once."""
+    """All that one clip showed. `stage_s`: seconds spent in each stage; `screens`: rectangles that changed at once.
+
+    `watched`: from when to when there were pictures, a stretch for each hole in them; empty where that is not known.
+    """
 
     tracks: tuple[FaceTrack, ...] = ()
     keyframes: tuple[Keyframe, ...] = ()
@@ -86,6 +89,7 @@ class Sight:
     changed: bool = False
     stage_s: dict[str, float] = field(default_factory=dict)
     screens: tuple[Screen, ...] = ()
+    watched: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(eq=False)
@@ -146,10 +150,14 @@ class Watcher:
         self._changed = False
         self._times = StageTimes()
         self._screens = ScreenFinder()
+        self._watched: list[tuple[float, float]] = []
 
     def add(self, frame: Frame) -> None:
         """Look at the next frame."""
         self._frames += 1
+        follows = self._watched and frame.time_s - self._watched[-1][1] <= TRACK_GAP_S
+        since_s = self._watched.pop()[0] if follows else frame.time_s
+        self._watched.append((since_s, frame.time_s + self._frame_s))
         shape = thumbnail(frame.image)
         change = 0.0
         if self._last_shape is not None:
@@ -175,9 +183,8 @@ class Watcher:
         keyframes = tuple(
             self._described(*keyframe) for keyframe in sorted(self._keyframes, key=lambda k: k[0])
         )
-        sight = Sight(
-            tracks, keyframes, self._frames, self._changed, self._times.as_dict(), self._screens.found()
-        )
+        screens, watched = self._screens.found(), tuple(self._watched)
+        sight = Sight(tracks, keyframes, self._frames, self._changed, self._times.as_dict(), screens, watched)
         self._reset()
         return sight
 

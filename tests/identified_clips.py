@@ -67,6 +67,7 @@ class Household:
         screens: tuple[Screen, ...] = (),
         *,
         time_known: bool = True,
+        watched: tuple[tuple[float, float], ...] = (),
     ) -> Identified:
         start_utc_s = self.start_utc_s + self.step_s * self.clips
         span = ClipSpan(self.clips, f"k{self.clips}", "test", 0.0, CLIP_S, start_utc_s, time_known)
@@ -79,7 +80,8 @@ class Household:
                 end_utc_s=span.end_utc_s,
                 time_known=time_known,
             )
-            sight = Sight(tuple(sorted(tracks, key=lambda track: track.start_s)), screens=screens)
+            in_order = tuple(sorted(tracks, key=lambda track: track.start_s))
+            sight = Sight(in_order, screens=screens, watched=watched)
             return self.identifier.identify(clip_id, span, sight, Hearing(tuple(speech or ())))
 
 

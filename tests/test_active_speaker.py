@@ -1,5 +1,6 @@
 """Active speaker: a mouth that moves with the speech has the voice, and what is not sure is left open."""
 
+import cv2
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -7,14 +8,22 @@ from numpy.typing import NDArray
 from drivers.media import AudioBlock, Frame
 from drivers.replay import Replay
 from models.errors import ModelError
+from models.face_quality import FaceQuality
 from models.faces import FaceDetector
 from models.mouth import MouthMotion, grey_crop, mouth_motion
+from models.rigid_motion import change_of_shape
 from models.speech_noise import Loudness, loudness
-from runtime.active_speaker import MouthDuring, active_speaker, mouth_during, speaking_face
+from runtime.active_speaker import (
+    MouthDuring,
+    active_speaker,
+    is_moved_picture,
+    mouth_during,
+    speaking_face,
+)
 from runtime.config import PerceiveSettings
 from runtime.face_identity import SeenFace
 from runtime.hear import HeardSpeech
-from runtime.see import FaceLook, FaceTrack, Sight, Watcher
+from runtime.see import FaceLook, FaceTrack, FaceView, Sight, Watcher
 from tests.pictures import fetched_model, media
 from tests.vectors import axis
 
@@ -96,6 +105,54 @@ def test_motion_ignores_light_and_small_shifts_and_refuses_other_sizes() -> None
     assert talks.mouth > 5 and talks.face < 1 and talks.own > 4
     with pytest.raises(ModelError, match="112"):
         grey_crop(crop[:100])
+
+
+def _face(mouth_px: int, gain: float = 1.0) -> NDArray[np.uint8]:
+    """A drawn crop (112, 112, 3) whose mouth is open so far."""
+    drawn = np.random.default_rng(7).integers(60, 190, (14, 14)).astype(np.uint8)
+    face = cv2.resize(drawn, (112, 112), interpolation=cv2.INTER_CUBIC)
+    cv2.ellipse(face, (56, 92), (14, 2 + mouth_px), 0.0, 0.0, 360.0, 20, -1)
+    return np.repeat(np.clip(face * gain, 0, 255).astype(np.uint8)[..., np.newaxis], 3, axis=2)
+
+
+def _pushed(crop: NDArray[np.uint8], turn_deg: float, shift_px: float) -> NDArray[np.uint8]:
+    matrix = cv2.getRotationMatrix2D((56, 56), turn_deg, 1.0 + turn_deg / 100)
+    matrix[:, 2] += shift_px
+    pushed = cv2.warpAffine(crop, matrix, (112, 112), borderMode=cv2.BORDER_REFLECT)
+    return np.asarray(pushed, dtype=np.uint8)
+
+
+def _shown(crops: list[NDArray[np.uint8]], push_px: float) -> FaceTrack:
+    quality = FaceQuality(200.0, 100.0, 0.0, 0.0)
+    views = tuple(FaceView(float(second), axis(0), quality, crop) for second, crop in enumerate(crops))
+    looks = tuple(
+        FaceLook(number / 5, push_px * np.sin(number), 0.0, 100.0, 100.0, MouthMotion(0.5, 0.5))
+        for number in range(20)
+    )
+    return FaceTrack(0.0, 4.0, views, looks)
+
+
+def test_a_picture_that_is_moved_about_tells_nothing_and_one_that_hangs_does_not_speak() -> None:
+    same = [_pushed(_face(2), turn, turn) for turn in (0.0, 1.0, -1.0, 0.5)]
+    talks = [_pushed(_face(width), turn, turn) for width, turn in ((0, 0.0), (9, 1.0), (3, -1.0), (11, 0.5))]
+    assert is_moved_picture(_shown(same, 8.0))
+    assert not is_moved_picture(_shown(same, 0.0))
+    assert not is_moved_picture(_shown(talks, 8.0))
+    held, hanging, listener = (
+        SeenFace(shown, 7, "known", 0.9)
+        for shown in (_shown(same, 8.0), _shown(same, 0.0), _shown(talks, 8.0))
+    )
+    assert speaking_face(_said(0.5, 3.5), (held,)) is held
+    assert speaking_face(_said(0.5, 3.5), (hanging,)) is None
+    assert speaking_face(_said(0.5, 3.5), (listener,)) is None
+
+
+def test_change_of_shape_ignores_place_turn_and_light_and_sees_a_mouth() -> None:
+    before = grey_crop(_face(2))
+    moved = change_of_shape(before, grey_crop(_pushed(_face(2, gain=0.8), 2.0, 1.5)))
+    opened = change_of_shape(before, grey_crop(_pushed(_face(10), 2.0, 1.5)))
+    assert moved is not None and opened is not None and moved < 0.05 and opened > 0.15
+    assert change_of_shape(before, np.zeros((112, 112), dtype=np.float32)) is None
 
 
 class _Visitors:

@@ -88,6 +88,23 @@ def test_a_face_and_a_voice_met_alone_together_become_one_person(household: Hous
     assert person.voice_ids == (who.speech[0].voice_id,)
 
 
+def test_a_voice_that_goes_on_after_the_last_picture_is_still_the_faces(household: Household) -> None:
+    ends_early = ((0.0, 1.6),)
+    household.clip([track(axis(0), 0.0, 1.6)], [says(axis(0, 192), 0.4, 2.4)], watched=ends_early)
+    (person,) = household.store.people()
+    assert len(person.face_ids) == len(person.voice_ids) == 1
+
+
+def test_a_voice_that_goes_on_after_a_face_left_is_not_bound_to_it(household: Household) -> None:
+    household.clip([track(axis(0), 0.0, 1.6)], [says(axis(0, 192), 0.4, 2.4)], watched=((0.0, 3.0),))
+    assert all(not (person.face_ids and person.voice_ids) for person in household.store.people())
+
+
+def test_speech_mostly_without_pictures_tells_nothing_of_a_face(household: Household) -> None:
+    household.clip([track(axis(0), 0.0, 1.0)], [says(axis(0, 192), 0.4, 2.9)], watched=((0.0, 1.0),))
+    assert all(not (person.face_ids and person.voice_ids) for person in household.store.people())
+
+
 def test_two_faces_in_view_bind_nobody(household: Household) -> None:
     household.clip([track(ANNA), track(LEO)], [says(ANNAS_VOICE)])
     assert household.store.votes() == {}

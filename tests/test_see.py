@@ -126,3 +126,22 @@ def test_clips_are_separate() -> None:
 def test_a_single_frame_is_a_clip(people: int) -> None:
     sight, _ = _watch(lambda t: [(10 + 120 * number, number) for number in range(people)], 0.2)
     assert len(sight.tracks) == people and sight.frames == 1
+
+
+def test_the_stretches_with_pictures_are_told() -> None:
+    faces = ScriptedFaces(lambda t: [])
+    watcher = Watcher(
+        faces,  # type: ignore[arg-type]
+        faces,  # type: ignore[arg-type]
+        NoObjects(),  # type: ignore[arg-type]
+        PerceiveSettings(),
+        frame_rate_hz=5.0,
+        same_face=0.4,
+    )
+    for step in (*range(10), *range(20, 25)):
+        watcher.add(Frame(step / 5, _image([], 200)))
+    assert [(round(start_s, 3), round(end_s, 3)) for start_s, end_s in watcher.finish().watched] == [
+        (0.0, 2.0),
+        (4.0, 5.0),
+    ]
+    assert watcher.finish().watched == ()

@@ -79,13 +79,18 @@ def _pictures(
 ) -> Iterator[NDArray[np.uint8]]:
     for appearance, piece in zip(appearances, pieces, strict=True):
         read = np.asarray(cv2.imread(str(appearance.photo)), dtype=np.uint8)
-        middle = read[45:205, 45:205]  # bystanders stand at the edge
-        photo = cv2.resize(middle, (360, 360), interpolation=cv2.INTER_CUBIC)
+        photo = cv2.resize(_middle(read), (360, 360), interpolation=cv2.INTER_CUBIC)
         for number in range(len(piece) * RATE_HZ // SAMPLE_RATE_HZ):
             canvas = np.full((360, 480, 3), 110, dtype=np.uint8)
             left = 60 + round(8 * np.sin(number / 7))
             canvas[:, left : left + 360] = photo
             yield canvas
+
+
+def _middle(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The middle of a photograph, around the face that it is of: bystanders stand at the edge."""
+    rows, columns = (slice(round(0.15 * size), round(0.85 * size)) for size in picture.shape[:2])
+    return picture[rows, columns]
 
 
 def _read_speech() -> dict[str, list[tuple[Path, str]]]:
