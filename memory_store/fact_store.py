@@ -1,6 +1,7 @@
 """FactStore, the part of the memory's door that knows what goes on, in which order, and what is believed."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -53,7 +54,7 @@ class FactStore(PeopleStore):
         vector: ArrayLike | None = None,
         same: float = 2.0,
         changed: bool = False,
-        source: str = "fact",
+        provenance: Mapping[str, Any] | None = None,
     ) -> tuple[int, bool]:
         """Keep what a line says of somebody; the fact's node, and whether it is new. See `Facts.add`."""
         return self._facts.add(
@@ -64,7 +65,7 @@ class FactStore(PeopleStore):
             vector=vector,
             same=same,
             changed=changed,
-            source=source,
+            provenance=provenance,
         )
 
     def beliefs(

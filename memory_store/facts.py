@@ -5,8 +5,9 @@ follows from the face or voice it names, so that merging, splitting and correcti
 """
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,7 +52,7 @@ class Facts:
         vector: ArrayLike | None,
         same: float,
         changed: bool = False,
-        source: str = "fact",
+        provenance: Mapping[str, Any] | None = None,
     ) -> tuple[int, bool]:
         """Keep what a line says; the fact's node, and whether it is new.
 
@@ -72,7 +73,7 @@ class Facts:
         node_id = self._known(triple, siblings, vector, same)
         new = node_id is None
         if node_id is None:
-            node_id = self._insert(triple, text, line_id, subject_id, vector, source)
+            node_id = self._insert(triple, text, line_id, subject_id, vector, provenance or {})
             for other_id, other in siblings.items():
                 if is_rival(triple, other):
                     self.graph.add_edge(node_id, other_id, "semantic", detail="contradicts")
@@ -107,7 +108,7 @@ class Facts:
                     vector=vector,
                     same=2.0,
                     changed=changed,
-                    source=str(node.provenance["source"]),
+                    provenance=node.provenance,
                 )
 
     def move_subject(self, node_id: int, old_id: int, new_id: int | None) -> None:
@@ -150,7 +151,7 @@ class Facts:
         line_id: int,
         subject_id: int | None,
         vector: ArrayLike | None,
-        source: str,
+        provenance: Mapping[str, Any],
     ) -> int:
         line = self.graph.node(line_id)
         node_id = self.graph.add_node(
@@ -159,7 +160,7 @@ class Facts:
             clip_id=line.clip_id,
             start_utc_s=line.start_utc_s,
             end_utc_s=line.end_utc_s,
-            provenance={"source": source, "object": triple.words or triple.object},
+            provenance={"source": "fact", **provenance, "object": triple.words or triple.object},
             vectors={} if vector is None else {"text": vector},
         )
         if subject_id is not None:

@@ -23,6 +23,7 @@ from runtime.control import Control
 from runtime.errors import HearsightError
 from runtime.exemplars import LearnRule, Profiles
 from runtime.face_identity import FaceIdentifier, FaceRule
+from runtime.facts import NEVER_THE_SAME, FactLearner
 from runtime.gallery import MatchRule
 from runtime.hear import Listener
 from runtime.identify import Identifier
@@ -209,6 +210,12 @@ def tentative_people(parts: Parts, store: MemoryStore) -> TentativePeople:
     settings = parts.settings.identify
     files = MediaFiles(parts.settings.data_dir)
     return TentativePeople(store, files, settings.tentative_days, settings.tentative_limit)
+
+
+def fact_learner(parts: Parts, store: MemoryStore, embedder: TextEmbedder) -> FactLearner:
+    """What reads facts; with a text model of which it was not measured when two are one, only equal ones are."""
+    same = parts.text_entry.thresholds.get("same_triple", NEVER_THE_SAME)
+    return FactLearner(store, embedder.embed_passage, same)
 
 
 def face_detector(parts: Parts) -> FaceDetector:

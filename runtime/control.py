@@ -12,6 +12,7 @@ from models.language import Completion, LanguageModel
 from runtime.answer import Action, Answer, Evidence, Method, Round, Search
 from runtime.control_turn import RoundPrompt, Turn, build_prompt, evidence_line, read_turn, turn_grammar
 from runtime.evidence_pool import EvidencePool
+from runtime.fact_answers import answer_from_facts
 from runtime.grounding import content_terms, coverage, found_terms
 from runtime.judge import as_told, fault_of, says_unknown
 from runtime.name_evidence import maybe_names
@@ -151,7 +152,9 @@ class Control:
         if question.unknown and not question.persons:
             text = speech.phrase("unknown_person", names=speech.enumeration(list(question.unknown)))
             return _Said(text, (), "computed", 0.0, abstained=True)
-        computed = answer_from_timeline(self._store, question, speech)
+        computed = answer_from_timeline(self._store, question, speech) or answer_from_facts(
+            self._store, question, speech
+        )
         if computed is None:
             return None
         evidence = tuple(self._recall.evidence_of(computed.node_ids))

@@ -116,6 +116,7 @@ class Daemon:
             describes=describe is not None,
             keeps_sound=describe is not None and self._parts.language_has_senses,
             tentative=compose.tentative_people(self._parts, store),
+            facts=compose.fact_learner(self._parts, store, embedder),
         )
         memorize = MemorizeService(seen, heard, memorizer, workers["store"], self._on_clip(describe))
 
@@ -174,6 +175,7 @@ class Daemon:
             MediaFiles(settings.data_dir),
             embedder.embed_passage,
             same_fact=self._parts.text_entry.thresholds["same_fact"],
+            facts=compose.fact_learner(self._parts, store, embedder),
             with_media=senses,
             on_described=self._listeners.on_described,
             until_free=None if serving is None else serving.answering.until_free,

@@ -19,6 +19,7 @@ from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
 from models.errors import Preempted
 from runtime.describe import DescribedLine, Describer, Description
+from runtime.facts import FactLearner
 from runtime.media_files import MediaFiles, sound_name
 from runtime.workers import Worker
 
@@ -54,6 +55,7 @@ class DescribeService:
         embed_passage: Callable[[Sequence[str]], NDArray[np.float32]],
         *,
         same_fact: float,
+        facts: FactLearner,
         with_media: bool,
         on_described: Callable[[DescribedClip], None],
         until_free: Callable[[], Awaitable[None]] | None = None,
@@ -66,6 +68,7 @@ class DescribeService:
         self._files = files
         self._embed_passage = embed_passage
         self._same_fact = same_fact
+        self._facts = facts
         self._with_media = with_media
         self._on_described = on_described
         self._until_free = until_free
@@ -137,6 +140,10 @@ class DescribeService:
         nodes = self._store.nodes(kinds=["episodic"], clip_id=clip.id)
         return tuple(node.text for node in nodes if node.provenance.get("source") == "grounded")
 
+    def _heard(self, clip: Clip) -> list[Node]:
+        nodes = self._store.nodes(kinds=["episodic"], clip_id=clip.id)
+        return [node for node in nodes if node.provenance.get("event") == "heard"]
+
     def _file(self, node: Node) -> bytes:
         return self._files.read(str(node.provenance["file"]["path"]))
 
@@ -161,7 +168,11 @@ class DescribeService:
 
     def _write_line(self, clip: Clip, line: DescribedLine, vector: NDArray[np.float32], model: str) -> bool:
         """A fact that is known already gains weight instead of standing twice; whether it was so."""
+        provenance = {"source": "model", "model": model, "mended": line.mended}
         if line.kind == "semantic":
+            fact = self._facts.learn_from_model(self._heard(clip), line.text, provenance)
+            if fact is not None:
+                return not fact[1]
             for hit in self._store.search_node(
                 vector=vector, kinds=["semantic"], k=3, threshold=self._same_fact
             ):
@@ -173,7 +184,7 @@ class DescribeService:
             clip_id=clip.id,
             start_utc_s=clip.start_utc_s,
             end_utc_s=clip.end_utc_s,
-            provenance={"source": "model", "model": model, "mended": line.mended},
+            provenance=provenance,
             vectors={"text": vector},
         )
         return False

@@ -1,4 +1,4 @@
-"""Writes one perceived clip into the memory, whole or not at all: identities, grounded lines, pictures.
+"""Writes one perceived clip into the memory, whole or not at all: identities, grounded lines, facts, pictures.
 
 The lines of a language model come later and from elsewhere (runtime/describe_service.py).
 """
@@ -16,6 +16,7 @@ from memory_store.store import MemoryStore
 from models.keyframes import encode_jpeg
 from runtime.clips import ClipEnd, ClipSpan
 from runtime.face_identity import SeenFace
+from runtime.facts import FactLearner
 from runtime.grounded import GroundedLine, grounded_lines, is_quiet
 from runtime.hear import SAMPLE_RATE_HZ, Hearing
 from runtime.identify import Identified, Identifier
@@ -51,6 +52,7 @@ class Memorizer:
         describes: bool,
         keeps_sound: bool,
         tentative: TentativePeople,
+        facts: FactLearner,
     ) -> None:
         self._store = store
         self._identifier = identifier
@@ -61,6 +63,7 @@ class Memorizer:
         self._describes = describes
         self._keeps_sound = keeps_sound
         self._tentative = tentative
+        self._facts = facts
 
     def memorize(self, end: ClipEnd, sight: Sight, hearing: Hearing) -> MemorizedClip | None:
         """Write the clip; None when it was remembered before, and then nothing changes."""
@@ -72,7 +75,9 @@ class Memorizer:
             who = self._identifier.identify(clip_id, span, sight, hearing)
             quiet = is_quiet(who, sight.changed)
             lines = [] if quiet else grounded_lines(who, sight.keyframes)
-            learn_names(self._store, clip_id, self._add_lines(clip_id, span, lines))
+            stored = self._add_lines(clip_id, span, lines)
+            learn_names(self._store, clip_id, stored)
+            self._facts.learn(stored)
             if not quiet:
                 self._add_keyframes(clip_id, span, sight.keyframes)
             self._add_portraits(who)

@@ -57,14 +57,14 @@ class EnglishNames:
     def _introductions(self, sentence: str) -> Iterator[Claim]:
         for kind, opener in self._openers:
             for match in opener.finditer(sentence):
-                name, after = self._name(sentence[match.end() :])
+                name, after = self.name_at(sentence[match.end() :])
                 before = sentence[: match.start()]
                 if not name or self._doubt.match(after) or not self._follow.match(after):
                     continue
                 relation = (match.groupdict().get("relation") or "").casefold()
                 yield from self._judged(kind, name, relation, before)
         for match in self._this_is.finditer(sentence):
-            name, after = self._name(sentence[match.end() :])
+            name, after = self.name_at(sentence[match.end() :])
             if name and self._speaking.match(after):
                 yield from self._judged("self", name, "", sentence[: match.start()])
 
@@ -82,15 +82,15 @@ class EnglishNames:
         """Whom a sentence calls by name, at its start, after a greeting or at its end."""
         greeting = self._greeting.match(sentence)
         if greeting:
-            name, after = self._name(sentence[greeting.end() :])
+            name, after = self.name_at(sentence[greeting.end() :])
             if name and _ADDRESS_END.match(after):
                 return name
         answer = self._answer.match(sentence)
-        name, after = self._name(sentence[answer.end() if answer else 0 :])
+        name, after = self.name_at(sentence[answer.end() if answer else 0 :])
         if name and (self._asked.match(after) or (answer and _goes_on(after))):
             return name
         body, comma, last = sentence.rstrip(" .!?…").rpartition(",")
-        name, after = self._name(last.strip())
+        name, after = self.name_at(last.strip())
         words = _WORD.findall(body)
         short = len(words) <= SHORT_WORDS
         if not comma or not name or after or not words or not (short or self._addressed.search(body)):
@@ -98,7 +98,7 @@ class EnglishNames:
         listed = len(words) > 1 and words[-1][:1].isupper() and words[-1] != "I"
         return "" if listed or self._quoting.search(body) else name
 
-    def _name(self, text: str) -> tuple[str, str]:
+    def name_at(self, text: str) -> tuple[str, str]:
         """The name that a text begins with, and what follows it; "" where it begins with none."""
         parts: list[str] = []
         end = 0
@@ -106,7 +106,7 @@ class EnglishNames:
             between = text[end : match.start()]
             if between not in ("" if not parts else " ",) or len(parts) == MOST_PARTS:
                 break
-            if not self._is_name(match.group()):
+            if not self.is_name(match.group()):
                 if match.group()[0].isupper() and match.group() != "I":
                     return "", text  # a title, or a name of something else
                 break
@@ -114,7 +114,7 @@ class EnglishNames:
             end = match.end()
         return " ".join(parts), text[end:]
 
-    def _is_name(self, word: str) -> bool:
+    def is_name(self, word: str) -> bool:
         plain = word.replace("’", "'")
         low = plain.casefold()
         if not plain[0].isupper() or plain.isupper() or not 2 <= len(plain) <= LONGEST_NAME:

@@ -28,6 +28,7 @@ Intent = Literal[
     "present",
     "count",
     "was_present",
+    "fact",
 ]
 
 

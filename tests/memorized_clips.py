@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from memory_store.store import MemoryStore
 from runtime.clips import ClipEnd, ClipSpan
+from runtime.facts import NEVER_THE_SAME, FactLearner
 from runtime.hear import HeardSpeech, Hearing
 from runtime.media_files import MediaFiles
 from runtime.memorize import MemorizedClip, Memorizer
@@ -38,6 +39,7 @@ class Home:
             describes=False,
             keeps_sound=False,
             tentative=TentativePeople(store, files, 7.0, 200),
+            facts=FactLearner(store, embed, NEVER_THE_SAME),
         )
 
     def clip(
@@ -54,8 +56,8 @@ class Home:
         ]
         said = [
             HeardSpeech(
-                begin + one.start_s, begin + one.end_s, one.text, one.language, 0.9, one.overlapped, one.vector,
-                source=one.source,
+                begin + one.start_s, begin + one.end_s, one.text, one.language, one.confidence, one.overlapped,
+                one.vector, source=one.source,
             )
             for one in speech
         ]  # fmt: skip

@@ -16,6 +16,7 @@ from models.language import LanguageModel, Message
 from models.language_process import LanguageProcess
 from runtime.describe import Describer
 from runtime.describe_service import DescribedClip, DescribeService
+from runtime.facts import FactLearner
 from runtime.media_files import MediaFiles, keyframe_name, sound_name
 from runtime.workers import Worker
 from tests.scripted_language import ScriptedLanguage
@@ -63,7 +64,8 @@ class Household:
         workers = [Worker("store"), Worker("language")]
         service = DescribeService(
             self.store, workers[0], Describer(language, sees=senses, hears=senses), workers[1], self.files, _embed,
-            same_fact=0.9, with_media=senses, on_described=self.described.append,
+            same_fact=0.9, facts=FactLearner(self.store, _embed, 0.975), with_media=senses,
+            on_described=self.described.append,
         )  # fmt: skip
         service.no_more_clips()
         try:
