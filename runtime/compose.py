@@ -164,10 +164,11 @@ def watcher(parts: Parts) -> Watcher:
 def listener(parts: Parts, own: OwnSpeech | None = None) -> Listener:
     """Ears: voice activity, speaker turns, voice embedding, speech recognition; `own` is what the robot itself says."""
     models = parts.settings.models
+    embedder = VoiceEmbedder(parts.directory(parts.entry("voice_embedding")))
     return Listener(
         VoiceActivity(parts.directory(parts.entry("voice_activity"))),
-        SpeakerTurns(parts.directory(parts.entry("speaker_turns"))),
-        VoiceEmbedder(parts.directory(parts.entry("voice_embedding"))),
+        SpeakerTurns(parts.directory(parts.entry("speaker_turns")), embedder),
+        embedder,
         SpeechRecognizer(
             parts.directory(parts.entry("speech_recognition", models.speech_recognition)),
             languages=models.speech_languages,

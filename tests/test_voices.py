@@ -18,6 +18,8 @@ from models.voices import (
     VoiceEmbedder,
     utterances,
 )
+from offline_tools.bench.conversation import compose
+from offline_tools.bench.diarization_error import Speaking, diarization_error
 from tests.pictures import fetched_model
 from tests.sounds import BAD_AUDIO, RATE_HZ, Samples, noise, recording, silence, tone, visitors
 
@@ -28,13 +30,13 @@ def activity() -> VoiceActivity:
 
 
 @pytest.fixture(scope="module")
-def speaker_turns() -> SpeakerTurns:
-    return SpeakerTurns(fetched_model("pyannote-segmentation-3"))
+def embedder() -> VoiceEmbedder:
+    return VoiceEmbedder(fetched_model("campplus-zh-en"))
 
 
 @pytest.fixture(scope="module")
-def embedder() -> VoiceEmbedder:
-    return VoiceEmbedder(fetched_model("campplus-zh-en"))
+def speaker_turns(embedder: VoiceEmbedder) -> SpeakerTurns:
+    return SpeakerTurns(fetched_model("pyannote-segmentation-3"), embedder)
 
 
 @pytest.mark.parametrize("sound", [silence(3), noise(3), tone(3), silence(0), silence(0.01)])
@@ -51,10 +53,10 @@ def test_bad_audio_is_refused_by_all(
             call(BAD_AUDIO[kind])
 
 
-def test_a_missing_model_says_how_to_get_it(tmp_path: Path) -> None:
-    for part in (VoiceActivity, SpeakerTurns, VoiceEmbedder):
+def test_a_missing_model_says_how_to_get_it(tmp_path: Path, embedder: VoiceEmbedder) -> None:
+    for open_part in (VoiceActivity, VoiceEmbedder, lambda directory: SpeakerTurns(directory, embedder)):
         with pytest.raises(ModelError, match="hearsight models fetch"):
-            part(tmp_path)
+            open_part(tmp_path)
 
 
 def test_speech_lies_within_the_recording_and_survives_clipping(activity: VoiceActivity) -> None:
@@ -93,6 +95,17 @@ def test_two_voices_take_turns(speaker_turns: SpeakerTurns) -> None:
     second = {turn.speaker for turn in turns if turn.start_s > 4.0}
     assert len(first) == len(second) == 1
     assert first.isdisjoint(second)
+
+
+def test_people_whose_voices_are_alike_are_told_apart_throughout_a_conversation(
+    activity: VoiceActivity, speaker_turns: SpeakerTurns
+) -> None:
+    names = ("1998/1998-15444-0001", "3331/3331-159605-0001", "1688/1688-142285-0002")
+    voices = {name[:4]: recording(f"speech/librispeech/{name}.flac") for name in names}
+    talk = compose(3, voices, activity)
+    turns = [Speaking(turn.start_s, turn.end_s, turn.speaker) for turn in speaker_turns.turns(talk.samples)]
+    assert len({turn.who for turn in turns}) == 3
+    assert diarization_error(talk.truth, turns, 30.0, collar_s=0.25).rate < 0.12
 
 
 def test_speech_on_top_of_speech_is_overlapped(speaker_turns: SpeakerTurns) -> None:

@@ -69,10 +69,11 @@ class Perception:
             frame_rate_hz=settings.clip.frame_rate_hz,
             same_face=faces.thresholds["unsure"],
         )
+        embedder = VoiceEmbedder(parts.directory(parts.entry("voice_embedding")))
         self._listener = Listener(
             VoiceActivity(parts.directory(parts.entry("voice_activity"))),
-            SpeakerTurns(parts.directory(parts.entry("speaker_turns"))),
-            VoiceEmbedder(parts.directory(parts.entry("voice_embedding"))),
+            SpeakerTurns(parts.directory(parts.entry("speaker_turns")), embedder),
+            embedder,
             cast(SpeechRecognizer, _Mute()),
             carry_speech_s=settings.clip.carry_speech_s,
         )
