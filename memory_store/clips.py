@@ -67,6 +67,17 @@ class Clips:
         rows = self.database.rows(sql, (*parameters, -1 if limit is None else limit))
         return [_clip(row) for row in reversed(rows)]
 
+    def around(self, clip_id: int, before: int, after: int) -> list[Clip]:
+        """A clip with the `before` clips that precede it and the `after` that follow, in clip order."""
+        clip = self.get(clip_id)
+        sql = (
+            """SELECT * FROM clips WHERE (start_utc_s, id) {} (?, ?) ORDER BY start_utc_s {}, id {} LIMIT ?"""
+        )
+        at = (clip.start_utc_s, clip.id)
+        earlier = self.database.rows(sql.format("<", "DESC", "DESC"), (*at, max(0, before)))
+        later = self.database.rows(sql.format(">", "ASC", "ASC"), (*at, max(0, after)))
+        return [*(_clip(row) for row in reversed(earlier)), clip, *(_clip(row) for row in later)]
+
     def of_node(self, node_id: int) -> list[Clip]:
         """The clips a node rests on, in clip order."""
         sql = """SELECT clips.* FROM node_clips JOIN clips ON clips.id = node_clips.clip_id

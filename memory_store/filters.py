@@ -89,6 +89,14 @@ def allowed_nodes(condition: NodeFilter, database: Database, identity: Identity)
     return None if query is None else Allowed(row[0] for row in database.rows(query.text, query.parameters))
 
 
+def passing(ids: Collection[int], condition: NodeFilter, database: Database, identity: Identity) -> set[int]:
+    """Those of some nodes that exist and pass; costs what they are, not what the memory is."""
+    query = node_ids(condition, database, identity) or Sql("SELECT n.id FROM nodes n WHERE 1", ())
+    sql = f"{query.text} AND n.id IN (SELECT value FROM json_each(?))"
+    rows = database.rows(sql, (*query.parameters, json.dumps([int(i) for i in ids])))
+    return {row[0] for row in rows}
+
+
 def node_ids(condition: NodeFilter, database: Database, identity: Identity) -> Sql | None:
     """A query for the ids of the nodes that pass, or None where all do; raises UnknownId, InvalidValue."""
     if condition.is_open:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from memory_store.clips import Clips
 from memory_store.database import Database
-from memory_store.filters import Allowed, NodeFilter, allowed_nodes, evidence_condition, node_ids
+from memory_store.filters import Allowed, NodeFilter, allowed_nodes, evidence_condition, node_ids, passing
 from memory_store.graph import node_of_row
 from memory_store.identity import Identity
 from memory_store.index import SpaceIndex
@@ -58,13 +58,13 @@ class Search:
             scores = fused(near, worded)
             if text is not None:
                 scores = with_context(self._database, scores, allowed)
-                scores = favouring(scores, self._concerning(favour, scores))
+                scores = favouring(scores, self._concerning(favour, scores, condition))
             order = sorted(scores, key=lambda i: (-scores[i], -i))[:k]
             similarities = {item.node_id: item.similarity for item in near}
             channels = {"vector": set(similarities), "text": {item.node_id for item in worded}}
             if query is not None:
                 similarities |= self._similarities(query, index, [i for i in order if i not in similarities])
-            nodes = self._nodes_of(order, condition)
+            nodes = self.nodes_of(order, condition)
             return [Hit(nodes[i], scores[i], similarities.get(i), _matched_by(channels, i)) for i in order]
 
     def clips(
@@ -127,18 +127,16 @@ class Search:
         nodes, similarities = scan(self._database, index.space, query, after_id=0, allowed=worded)
         return {near.node_id: near.similarity for near in best_nodes(nodes, similarities, len(node_ids))}
 
-    def _concerning(self, person_ids: Collection[int], scores: Scores) -> list[int]:
+    def _concerning(self, person_ids: Collection[int], scores: Scores, condition: NodeFilter) -> list[int]:
         """Those of the scored nodes that concern one of the persons."""
         found: list[int] = []
         for person_id in person_ids:
-            theirs = node_ids(NodeFilter(person_id=person_id), self._database, self._identity)
-            assert theirs is not None
-            sql = f"SELECT value FROM json_each(?) WHERE value IN ({theirs.text})"
-            rows = self._database.rows(sql, (json.dumps(list(scores)), *theirs.parameters))
-            found += [row["value"] for row in rows]
+            theirs = NodeFilter(person_id=person_id, before_clip=condition.before_clip)
+            found += passing(scores, theirs, self._database, self._identity)
         return found
 
-    def _nodes_of(self, ids: list[int], condition: NodeFilter) -> dict[int, Node]:
+    def nodes_of(self, ids: list[int], condition: NodeFilter) -> dict[int, Node]:
+        """The nodes of some ids; with `before_clip` as they were then."""
         rows = self._database.rows(
             "SELECT * FROM nodes WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),)
         )

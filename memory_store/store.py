@@ -23,6 +23,7 @@ from memory_store.forget import Forgetting
 from memory_store.graph import Graph
 from memory_store.index import EXACT_BELOW, SpaceIndex
 from memory_store.index_file import IndexFile
+from memory_store.neighbours import Neighbour, Neighbours
 from memory_store.records import (
     Clip,
     ClipHit,
@@ -72,6 +73,7 @@ class MemoryStore(FactStore):
         self._forgetting = Forgetting(database, self._graph, self._identity, self._facts, clock)
         self._traces = Traces(database, clock)
         self._search = Search(database, self._identity)
+        self._neighbours = Neighbours(database, self._identity, self._search)
         self._timeline = Timeline(database, self._search, self._identity)
         self._events = Events(database, self._clips, self._graph, self._search, self._identity, self._vectors)
 
@@ -344,6 +346,29 @@ class MemoryStore(FactStore):
         return self._search.clips(
             NodeFilter(**condition), text=text, vector=vector, index=index, k=k, threshold=threshold
         )
+
+    def neighbours(
+        self,
+        node_id: int,
+        *,
+        relations: Collection[Relation] | None = None,
+        depth: int = 1,
+        limit: int = 20,
+        **condition: Unpack[FilterArguments],
+    ) -> list[Neighbour]:
+        """What is tied to a memory by edges, nearest first; see `Neighbours.of`."""
+        return self._neighbours.of(
+            node_id, NodeFilter(**condition), relations=relations, depth=depth, limit=limit
+        )
+
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """The names of the vector spaces that can be searched."""
+        return tuple(self._indexes)
+
+    def clips_around(self, clip_id: int, *, before: int = 1, after: int = 1) -> list[Clip]:
+        """A clip with those just before and after it, in the order of time."""
+        return self._clips.around(clip_id, before, after)
 
     def timeline(
         self,

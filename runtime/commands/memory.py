@@ -7,10 +7,11 @@ import json
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from memory_store.records import Event, Node, NodeKind
+from memory_store.records import Event, NodeKind
 from memory_store.store import MemoryStore
 from runtime.clock import iso_utc
-from runtime.commands import session
+from runtime.commands import memory_search, session
+from runtime.commands.memory_search import node_json
 
 
 def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
@@ -26,6 +27,7 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
     clip = verbs.add_parser("clip", parents=[shared], help="one clip as an event: who, what, pictures")
     clip.add_argument("number", type=int)
     clip.set_defaults(command=show_clip)
+    memory_search.add_to(verbs, shared)
     status = verbs.add_parser("status", parents=[shared], help="how much is remembered")
     status.set_defaults(command=show_status)
 
@@ -36,7 +38,7 @@ def list_memories(options: argparse.Namespace) -> int:
     with session.opened(options) as (_, store):
         nodes = store.nodes(kinds=kinds, limit=session.limit(options))
         if options.json:
-            session.print_json([_as_json(store, node) for node in nodes])
+            session.print_json([node_json(store, node) for node in nodes])
             return 0
         for node in nodes:
             print(
@@ -45,23 +47,6 @@ def list_memories(options: argparse.Namespace) -> int:
         if not nodes:
             print("Nothing yet.")
     return 0
-
-
-def _as_json(store: MemoryStore, node: Node) -> dict[str, object]:
-    return {
-        "id": node.id,
-        "kind": node.kind,
-        "text": store.render(node.text),
-        "tagged_text": node.text,
-        "weight": node.weight,
-        "clip": node.clip_id,
-        "start": iso_utc(node.start_utc_s),
-        "end": iso_utc(node.end_utc_s),
-        "first_seen": iso_utc(node.first_seen_utc_s),
-        "last_seen": iso_utc(node.last_seen_utc_s),
-        "tier": node.tier,
-        "provenance": dict(node.provenance),
-    }
 
 
 def show_clip(options: argparse.Namespace) -> int:
@@ -93,7 +78,7 @@ def _event_json(store: MemoryStore, event: Event) -> dict[str, object]:
             {"id": f"person_{person}", "name": store.person(person).name} for person in event.entities
         ],
         "stats": {name: round(value, 3) for name, value in event.stats.items()},
-        "lines": [_as_json(store, node) for node in event.nodes if node.text],
+        "lines": [node_json(store, node) for node in event.nodes if node.text],
         "relations": [
             {"source": edge.source, "target": edge.target, "relation": edge.relation, "detail": edge.detail}
             for edge in event.relations
