@@ -46,6 +46,7 @@ from memory_store.timeline import Timeline
 from memory_store.tombstones import keep_beside
 from memory_store.traces import Traces
 from memory_store.vectors import Vectors
+from memory_store.verify import Fault, verify
 
 
 class MemoryStore(FactStore):
@@ -414,6 +415,11 @@ class MemoryStore(FactStore):
     def set_aside(self) -> list[Path]:
         """Earlier memories that a restore or repair kept beside this one; forgetting does not reach them."""
         return switch.set_aside(self._database.path.parent)
+
+    def verify(self) -> list[Fault]:
+        """All that is wrong with this memory; reads every row, media file and index."""
+        spaces = list(self._vectors.spaces.values())
+        return verify(self._database, self._database.path.parent, spaces)
 
     def check(self) -> list[str]:
         """What is wrong with the database file, one line a fault; reads the whole file."""

@@ -103,7 +103,7 @@ def needed_models(settings: Settings) -> list[tuple[str, str | None]]:
     return needed
 
 
-def open_store(parts: Parts) -> MemoryStore:
+def open_store(parts: Parts, *, busy_timeout_s: float = 10.0) -> MemoryStore:
     """The memory of the data directory, with one vector space for each model that embeds."""
     directory = parts.settings.data_dir
     try:
@@ -112,13 +112,17 @@ def open_store(parts: Parts) -> MemoryStore:
         raise HearsightError(
             f"cannot make the data directory {directory}: {error.strerror}; choose another with --data-dir"
         ) from error
+    return MemoryStore.open(directory, vector_spaces(parts), busy_timeout_s=busy_timeout_s)
+
+
+def vector_spaces(parts: Parts) -> list[VectorSpace]:
+    """One vector space for each model that embeds."""
     roles = {
         "text": parts.text_entry,
         "face": parts.entry("face_embedding"),
         "voice": parts.entry("voice_embedding"),
     }
-    spaces = [VectorSpace(name, entry.dimension, entry.id) for name, entry in roles.items()]
-    return MemoryStore.open(directory, spaces)
+    return [VectorSpace(name, entry.dimension, entry.id) for name, entry in roles.items()]
 
 
 def text_embedder(parts: Parts) -> TextEmbedder:

@@ -31,6 +31,8 @@ from runtime.workers import Worker
 
 # OSError: no restart makes the system give a file, space, or a reader of the output.
 FATAL = (HearsightError, DriverError, MemoryStoreError, OSError)
+# Forgetting rewrites the whole file, and verifying reads the text index: a large memory is locked for that long.
+_PATIENCE_S = 120.0
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Daemon:
             }
             for worker in workers.values():
                 stack.callback(worker.close)
-            store = await workers["store"].call(compose.open_store, self._parts)
+            store = await workers["store"].call(compose.open_store, self._parts, busy_timeout_s=_PATIENCE_S)
             stack.callback(store.close)
             pipeline = await self._build(store, workers, stack)
             supervisor = Supervisor(pipeline.table(), self._parts.settings.supervisor, self._clock)

@@ -10,13 +10,13 @@ from typing import Any, get_args
 from memory_store.records import Event, NodeKind
 from memory_store.store import MemoryStore
 from runtime.clock import iso_utc
-from runtime.commands import memory_search, session
+from runtime.commands import memory_repair, memory_search, session
 from runtime.commands.memory_search import node_json
 
 
 def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
     """Add the verb to the command line."""
-    parser = commands.add_parser("memory", help="list memories, count them")
+    parser = commands.add_parser("memory", help="list memories, count, verify and repair them")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     listing = verbs.add_parser("list", parents=[shared], help="memories in the order of time")
     listing.add_argument(
@@ -30,6 +30,7 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
     memory_search.add_to(verbs, shared)
     status = verbs.add_parser("status", parents=[shared], help="how much is remembered")
     status.set_defaults(command=show_status)
+    memory_repair.add_to(verbs, shared)
 
 
 def list_memories(options: argparse.Namespace) -> int:

@@ -1,0 +1,298 @@
+"""Every row of a damaged database that can be read, copied into a new file; and which rows were lost.
+
+By SQL in ranges of keys that shrink around a damaged page, then, for what a damaged tree cuts off, page by page.
+Triggers do not run and references are not checked meanwhile: `mend` puts both right afterwards.
+"""
+
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memory_store.database import Database
+from memory_store.raw_pages import RawPages, RawRow
+from memory_store.tables import plain_tables
+
+_KEYS = 512  # read at once
+_MOST_FAILURES = 3000  # in one table; a tree whose root is damaged is left to the raw pages
+_CAUGHT = (sqlite3.DatabaseError, OverflowError)
+
+
+@dataclass
+class Salvaged:
+    """Rows copied by table; lost: the keys of rows that were there and could not be read, as far as these are known.
+
+    unread: tables of which more may be lost than is known. from_pages: rows that only their pages still gave.
+    """
+
+    copied: dict[str, int] = field(default_factory=dict)
+    from_pages: dict[str, int] = field(default_factory=dict)
+    lost: dict[str, list[int]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Column:
+    name: str
+    type: str
+    required: bool
+    default: Any
+    key: int
+
+
+def salvage(damaged: Path, target: Path) -> Salvaged:
+    """Make a new memory at `target` of what can be read of `damaged`. Raises MemoryStoreError and OSError.
+
+    The damaged file, with its log, is only read; a copy beside the target is used and deleted.
+    """
+    copy = target.with_name("damaged.db")
+    for suffix in ("", "-wal"):
+        source = damaged.with_name(damaged.name + suffix)
+        if source.exists():
+            shutil.copyfile(source, copy.with_name(copy.name + suffix))
+    Database.open(target).close()
+    source_db, target_db = _opened(copy), sqlite3.connect(target, isolation_level=None)
+    try:
+        target_db.execute("PRAGMA foreign_keys = OFF")
+        target_db.execute("BEGIN IMMEDIATE")
+        triggers = target_db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            target_db.execute(f"DROP TRIGGER {name}")
+        done = _copy_all(source_db, target_db, copy)
+        for _, sql in triggers:
+            target_db.execute(sql)
+        target_db.execute("COMMIT")
+    finally:
+        if source_db is not None:
+            source_db.close()
+        target_db.close()
+        for suffix in ("", "-wal", "-shm"):
+            copy.with_name(copy.name + suffix).unlink(missing_ok=True)
+    return done
+
+
+def _opened(copy: Path) -> sqlite3.Connection | None:
+    """The copy with its log folded in; None where SQLite cannot open it at all."""
+    connection = sqlite3.connect(copy, isolation_level=None)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        connection.execute("PRAGMA cell_size_check = ON")
+    except sqlite3.DatabaseError:
+        connection.close()
+        return None
+    return connection
+
+
+def _copy_all(source: sqlite3.Connection | None, target: sqlite3.Connection, copy: Path) -> Salvaged:
+    done = Salvaged()
+    tables = [table for table in plain_tables(target) if table != "_sqlite_migrations"]
+    for table in tables:
+        target.execute(f"DELETE FROM {table}")
+    if source is not None:
+        for table in tables:
+            complete = _copy_by_key(source, target, table, done)
+            if not complete:
+                done.unread.append(table)
+        _copy_sequences(source, target)
+    if source is None or done.unread:
+        with_rowid = {table: _columns(target, table) for table in tables if _has_rowid(target, table)}
+        _copy_from_pages(copy, target, with_rowid, done)
+        done.unread = [table for table in tables if source is None or table in done.unread]
+    if source is not None:
+        _find_lost(source, target, done)
+    return done
+
+
+def _copy_by_key(source: sqlite3.Connection, target: sqlite3.Connection, table: str, done: Salvaged) -> bool:
+    """Copy what the table's tree leads to; whether nothing stood in the way."""
+    here = {column.name for column in _columns(target, table)}
+    try:
+        there = [column.name for column in _columns(source, table)]
+    except _CAUGHT:
+        return False
+    columns = [name for name in there if name in here]
+    if not columns:
+        return True  # a table that the older schema did not have
+    key = "rowid" if _has_rowid(target, table) else _first_key(target, table)
+    complete, copied = True, 0
+    for rows in _ranges(source, table, columns, key):
+        if rows is None:
+            complete = False
+        else:
+            copied += _insert(target, table, columns, rows)
+    done.copied[table] = copied
+    return complete
+
+
+def _ranges(
+    source: sqlite3.Connection, table: str, columns: Sequence[str], key: str
+) -> Iterator[list[tuple[Any, ...]] | None]:
+    """Rows in the order of the key; None for each part that cannot be read."""
+    select = f"SELECT {', '.join(columns)} FROM {table}"
+    try:
+        bounds = source.execute(f"SELECT min({key}), max({key}) FROM {table}").fetchone()
+    except _CAUGHT:
+        bounds = _bounds_from_sequence(source, table)
+        yield None
+    if bounds is None or bounds[0] is None:
+        return
+    if not all(isinstance(bound, int) for bound in bounds):
+        try:
+            yield source.execute(select).fetchall()
+        except _CAUGHT:
+            yield None
+        return
+    failures = 0
+    parts = [(low, min(low + _KEYS - 1, bounds[1])) for low in range(bounds[0], bounds[1] + 1, _KEYS)][::-1]
+    while parts and failures < _MOST_FAILURES:
+        low, high = parts.pop()
+        try:
+            yield source.execute(f"{select} WHERE {key} BETWEEN ? AND ?", (low, high)).fetchall()
+        except _CAUGHT:
+            failures += 1
+            if low == high:
+                yield None
+            else:
+                middle = (low + high) // 2
+                parts += [(middle + 1, high), (low, middle)]
+    if parts:
+        yield None
+
+
+def _bounds_from_sequence(source: sqlite3.Connection, table: str) -> tuple[int, int] | None:
+    try:
+        row = source.execute("SELECT 1, seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+    except _CAUGHT:
+        return None
+    return None if row is None else (int(row[0]), int(row[1]))
+
+
+def _insert(
+    target: sqlite3.Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> int:
+    """Insert rows that the schema takes and that are not there yet; how many."""
+    marks = ", ".join("?" * len(columns))
+    sql = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({marks})"
+    before = target.total_changes
+    for row in rows:
+        try:
+            target.execute(sql, row)
+        except (sqlite3.IntegrityError, sqlite3.InterfaceError):
+            continue  # a row of rubbish
+    return target.total_changes - before
+
+
+def _copy_sequences(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
+    """No id is ever given again, also not one that was lost."""
+    try:
+        rows = source.execute("SELECT name, seq FROM sqlite_sequence").fetchall()
+    except _CAUGHT:
+        return
+    for name, number in rows:
+        if (
+            target.execute(
+                "UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (number, name)
+            ).rowcount
+            == 0
+        ):
+            target.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (name, number))
+
+
+def _copy_from_pages(
+    copy: Path, target: sqlite3.Connection, tables: Mapping[str, list[_Column]], done: Salvaged
+) -> None:
+    for rows in RawPages(copy).leaves():
+        fitting = [table for table, columns in tables.items() if all(_fits(row, columns) for row in rows)]
+        if len(fitting) != 1:
+            continue
+        (table,) = fitting
+        columns = tables[table]
+        names = ["rowid", *(column.name for column in columns if column.key != 1 or column.type != "INTEGER")]
+        values = [_completed(row, columns) for row in rows]
+        added = _insert(target, table, names, values)
+        if added:
+            done.from_pages[table] = done.from_pages.get(table, 0) + added
+
+
+def _completed(row: RawRow, columns: Sequence[_Column]) -> list[Any]:
+    """Rowid and columns but for the key that is the rowid; columns added after the row was written have defaults."""
+    values = [row.rowid]
+    for number, column in enumerate(columns):
+        if column.key == 1 and column.type == "INTEGER":
+            continue
+        values.append(row.values[number] if number < len(row.values) else column.default)  # type: ignore[arg-type]
+    return values
+
+
+def _fits(row: RawRow, columns: Sequence[_Column]) -> bool:
+    """Whether a row can be one of a table: its kinds of values, and a key that is the rowid stored as NULL."""
+    added = columns[len(row.values) :]
+    if len(row.values) > len(columns) or any(column.required and column.default is None for column in added):
+        return False
+    for value, column in zip(row.values, columns, strict=False):
+        if column.key == 1 and column.type == "INTEGER":
+            if value is not None:
+                return False
+        elif value is None:
+            if column.required:
+                return False
+        elif not isinstance(value, _KINDS[column.type]):
+            return False
+    return len(row.values) > 1 or len(columns) == 1
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "INTEGER": (int,),
+    "REAL": (int, float),
+    "TEXT": (str,),
+    "BLOB": (bytes,),
+    "": (int, float, str, bytes),
+}
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> list[_Column]:
+    rows = connection.execute(f"PRAGMA table_info({table})").fetchall()
+    return [_Column(row[1], row[2].upper(), bool(row[3]), _literal(row[4]), row[5]) for row in rows]
+
+
+def _literal(default: str | None) -> Any:
+    if default is None:
+        return None
+    if re.fullmatch(r"-?\d+", default):
+        return int(default)
+    if re.fullmatch(r"-?\d+\.\d*", default):
+        return float(default)
+    return default.strip("'")
+
+
+def _first_key(connection: sqlite3.Connection, table: str) -> str:
+    return next(column.name for column in _columns(connection, table) if column.key == 1)
+
+
+def _has_rowid(connection: sqlite3.Connection, table: str) -> bool:
+    sql = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
+    return "WITHOUT ROWID" not in sql.upper()
+
+
+def _find_lost(source: sqlite3.Connection, target: sqlite3.Connection, done: Salvaged) -> None:
+    """Rowids that an index of the damaged file still names and that were not copied."""
+    for table in done.unread:
+        if not _has_rowid(target, table):
+            continue
+        known: set[int] = set()
+        names = source.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
+            (table,),
+        ).fetchall()
+        for (index,) in names:
+            try:
+                known |= {row[0] for row in source.execute(f"SELECT rowid FROM {table} INDEXED BY {index}")}
+            except _CAUGHT:
+                continue
+        here = {row[0] for row in target.execute(f"SELECT rowid FROM {table}")}
+        if known - here:
+            done.lost[table] = sorted(known - here)
