@@ -20,6 +20,7 @@ from runtime.clock import Clock
 from runtime.describe import Describer
 from runtime.describe_service import DescribedClip, DescribeService
 from runtime.errors import HearsightError
+from runtime.facts import NEVER_THE_SAME
 from runtime.media_files import MediaFiles
 from runtime.memorize import MemorizedClip, Memorizer
 from runtime.memorize_service import MemorizeService
@@ -177,6 +178,7 @@ class Daemon:
             MediaFiles(settings.data_dir),
             embedder.embed_passage,
             same_fact=self._parts.text_entry.thresholds["same_fact"],
+            same_event=self._parts.text_entry.thresholds.get("same_event", NEVER_THE_SAME),
             facts=compose.fact_learner(self._parts, store, embedder),
             with_media=senses,
             on_described=self._listeners.on_described,

@@ -18,6 +18,7 @@ from memory_store.records import Clip, Node
 from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
 from models.errors import Preempted
+from runtime.continued import continued_event, is_retold
 from runtime.describe import DescribedLine, Describer, Description
 from runtime.facts import FactLearner
 from runtime.media_files import MediaFiles, sound_name
@@ -55,6 +56,7 @@ class DescribeService:
         embed_passage: Callable[[Sequence[str]], NDArray[np.float32]],
         *,
         same_fact: float,
+        same_event: float,
         facts: FactLearner,
         with_media: bool,
         on_described: Callable[[DescribedClip], None],
@@ -68,6 +70,7 @@ class DescribeService:
         self._files = files
         self._embed_passage = embed_passage
         self._same_fact = same_fact
+        self._same_event = same_event
         self._facts = facts
         self._with_media = with_media
         self._on_described = on_described
@@ -159,6 +162,8 @@ class DescribeService:
         with self._store.transaction():
             for line, vector in zip(description.lines, vectors, strict=True):
                 reinforced += self._write_line(clip, line, vector, description.model)
+            for face, voice in description.equivalences:
+                self._hint(face.node_id, voice.node_id)
             if description.broken:
                 self._write_broken(clip, description)
             failed = bool(description.error) or description.broken
@@ -167,7 +172,7 @@ class DescribeService:
         return DescribedClip(clip.id, tuple(self._store.render(text) for text in texts), reinforced, reason)
 
     def _write_line(self, clip: Clip, line: DescribedLine, vector: NDArray[np.float32], model: str) -> bool:
-        """A fact that is known already gains weight instead of standing twice; whether it was so."""
+        """A known fact, and an event that goes on, gain weight instead of standing twice; whether it was so."""
         provenance = {"source": "model", "model": model, "mended": line.mended}
         if line.kind == "semantic":
             fact = self._facts.learn_from_model(self._heard(clip), line.text, provenance)
@@ -178,6 +183,10 @@ class DescribeService:
             ):
                 if set(find_tags(hit.node.text)) == set(find_tags(line.text)):
                     return self._store.reinforce(hit.node.id, clip.id)
+        elif not is_retold(line.text, self._heard(clip)):
+            before = continued_event(self._store, clip, line.text, vector, self._same_event)
+            if before is not None:
+                return self._store.reinforce(before.id, clip.id)
         self._store.add_node(
             line.kind,
             line.text,
@@ -188,6 +197,11 @@ class DescribeService:
             vectors={"text": vector},
         )
         return False
+
+    def _hint(self, face_id: int, voice_id: int) -> None:
+        """Note that the model takes a face and a voice for one person; who is who is decided by votes alone."""
+        if voice_id not in self._store.cannot_links(face_id):
+            self._store.add_edge(face_id, voice_id, "equivalence", detail="model")
 
     def _write_broken(self, clip: Clip, description: Description) -> None:
         self._store.add_node(

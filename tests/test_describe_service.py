@@ -64,7 +64,7 @@ class Household:
         workers = [Worker("store"), Worker("language")]
         service = DescribeService(
             self.store, workers[0], Describer(language, sees=senses, hears=senses), workers[1], self.files, _embed,
-            same_fact=0.9, facts=FactLearner(self.store, _embed, 0.975), with_media=senses,
+            same_fact=0.9, same_event=0.5, facts=FactLearner(self.store, _embed, 0.975), with_media=senses,
             on_described=self.described.append,
         )  # fmt: skip
         service.no_more_clips()
@@ -178,14 +178,53 @@ def test_a_tiny_omni_model_describes_a_clip_in_its_own_process(household: Househ
     assert service.counts["prompt_tokens"] > 750, "one second of sound alone takes 750 tokens"
 
 
-def _add_media(home: Household) -> None:
+def test_an_event_that_the_model_sees_go_on_is_one_memory(household: Household) -> None:
+    for number in (1, 2, 3):
+        household.add_clip(number)
+    for clip_id in (1, 2, 3, 4):
+        _add_media(household, clip_id)
+    replies = [
+        '{"event": "<face_1> is cooking pasta"}', '{"event": "<face_1> is cooking pasta"}',
+        '{"event": "<face_1> is not cooking pasta"}', '{"event": "<face_1> is cooking pasta"}',
+    ]  # fmt: skip
+    household.describe(ScriptedLanguage(replies), senses=True)
+    cooking, not_cooking, again = [
+        node for node in household.store.nodes(kinds=["episodic"]) if node.provenance["source"] == "model"
+    ]
+    assert [span.clip_id for span in household.store.spans(cooking.id)] == [1, 2]
+    assert (cooking.start_utc_s, cooking.end_utc_s, cooking.weight) == (0.0, 60.0, 2.0)
+    assert not_cooking.text == "<face_1> is not cooking pasta" and again.start_utc_s == 90.0
+
+
+def test_what_was_said_twice_stays_two_memories(household: Household) -> None:
+    household.add_clip(1)
+    household.describe(ScriptedLanguage([REPLY, REPLY]))
+    assert household.texts("episodic") == ["<face_1> puts the keys in the bowl"] * 2
+
+
+def test_an_equivalence_is_a_hint_that_moves_nobody(household: Household) -> None:
+    with household.store.transaction():
+        voice = household.store.add_node("voice", "", clip_id=1, start_utc_s=0.0, end_utc_s=1.0)
+        household.store.bind(household.store.create_person(), voice)
+        household.store.add_node(
+            "episodic", f'<voice_{voice}> says: "The soup is hot"', clip_id=1, start_utc_s=3.0, end_utc_s=4.0,
+            provenance={"source": "grounded", "event": "heard"},
+        )  # fmt: skip
+    hint = f'{{"equivalence": ["<face_1>", "<voice_{voice}>"]}}\n'
+    household.describe(ScriptedLanguage([REPLY + hint]))
+    (edge,) = [edge for edge in household.store.edges(voice) if edge.relation == "equivalence"]
+    assert (edge.source, edge.target, edge.detail) == (1, voice, "model")
+    assert len(household.store.people()) == 2 and household.store.votes() == {}
+
+
+def _add_media(home: Household, clip_id: int = 1) -> None:
     picture = np.random.default_rng(0).integers(0, 255, (112, 112, 3), dtype=np.uint8)
     jpeg = bytes(cv2.imencode(".jpg", picture)[1])
     write: Callable[[str, bytes], object] = home.files.write
-    write(sound_name(1), encode_flac(np.zeros(16000, dtype=np.float32), 16000))
-    file = home.files.write(keyframe_name(1, 0), jpeg)
+    write(sound_name(clip_id), encode_flac(np.zeros(16000, dtype=np.float32), 16000))
+    file = home.files.write(keyframe_name(clip_id, 0), jpeg)
     with home.store.transaction():
         home.store.add_node(
-            "image", "", clip_id=1, start_utc_s=1.0, end_utc_s=1.0,
+            "image", "", clip_id=clip_id, start_utc_s=1.0, end_utc_s=1.0,
             provenance={"source": "keyframe", "file": file.as_provenance()},
         )  # fmt: skip
