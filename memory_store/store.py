@@ -24,6 +24,7 @@ from memory_store.graph import Graph
 from memory_store.index import EXACT_BELOW, SpaceIndex
 from memory_store.index_file import IndexFile
 from memory_store.neighbours import Neighbour, Neighbours
+from memory_store.objects import Objects
 from memory_store.records import (
     Clip,
     ClipHit,
@@ -73,6 +74,7 @@ class MemoryStore(FactStore):
         super().__init__(database, vectors, graph, clock)
         self._forgetting = Forgetting(database, self._graph, self._identity, self._facts, clock)
         self._traces = Traces(database, clock)
+        self.objects = Objects(database, self._graph, self._vectors)
         self._search = Search(database, self._identity)
         self._neighbours = Neighbours(database, self._identity, self._search)
         self._timeline = Timeline(database, self._search, self._identity)

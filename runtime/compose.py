@@ -8,10 +8,12 @@ from pathlib import Path
 
 from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
+from models.appearance import AppearanceEmbedder
 from models.faces import FaceDetector, FaceEmbedder
 from models.language import LanguageModel
 from models.language_process import LanguageProcess
 from models.manifest import Entry, Manifest
+from models.object_looks import LOOK_MODEL, LOOK_SIZE, ObjectLooks
 from models.objects import ObjectDetector
 from models.speech import SpeechRecognizer
 from models.text import TextEmbedder
@@ -92,6 +94,7 @@ def needed_models(settings: Settings) -> list[tuple[str, str | None]]:
         ("face_detection", None),
         ("face_embedding", None),
         ("objects", None),
+        ("appearance", None),
         ("voice_activity", None),
         ("speaker_turns", None),
         ("voice_embedding", None),
@@ -122,7 +125,13 @@ def vector_spaces(parts: Parts) -> list[VectorSpace]:
         "face": parts.entry("face_embedding"),
         "voice": parts.entry("voice_embedding"),
     }
-    return [VectorSpace(name, entry.dimension, entry.id) for name, entry in roles.items()]
+    spaces = [VectorSpace(name, entry.dimension, entry.id) for name, entry in roles.items()]
+    looks = parts.entry("appearance")
+    return [
+        *spaces,
+        VectorSpace("image", looks.dimension, looks.id),
+        VectorSpace("object", LOOK_SIZE, f"{looks.id}+{LOOK_MODEL}"),
+    ]
 
 
 def text_embedder(parts: Parts) -> TextEmbedder:
@@ -162,6 +171,11 @@ def watcher(parts: Parts) -> Watcher:
         settings.perceive,
         frame_rate_hz=settings.clip.frame_rate_hz,
         same_face=faces.thresholds["unsure"],
+        looks=ObjectLooks(
+            AppearanceEmbedder(
+                parts.directory(parts.entry("appearance")), accelerator=settings.models.accelerator
+            )
+        ),
     )
 
 
@@ -195,7 +209,7 @@ def identifier(parts: Parts, store: MemoryStore) -> Identifier:
         min_enroll_snr_db=voice["min_enroll_snr_db"],
     )
     profiles = {
-        space: Profiles(store, space, _learn_rule(entry, settings.exemplars))
+        space: Profiles(store, space, learn_rule(entry, settings.exemplars))
         for space, entry in (("face", faces), ("voice", voices))
     }
     votes = VoteRule(settings.min_votes, settings.vote_margin, settings.vote_half_life_days)
@@ -248,7 +262,8 @@ def face_rule(entry: Entry) -> FaceRule:
     )
 
 
-def _learn_rule(entry: Entry, cap: int) -> LearnRule:
+def learn_rule(entry: Entry, cap: int) -> LearnRule:
+    """When a model's vectors may change a profile of at most `cap` exemplars."""
     limits = entry.thresholds
     return LearnRule(limits["learn"], limits["margin"], limits["new_exemplar"], cap)
 

@@ -111,6 +111,12 @@ class IdentifySettings(Section):
     picture_clips: int = Field(3, ge=2, le=100)
 
 
+class ObjectSettings(Section):
+    exemplars: int = Field(6, ge=1, le=64)
+    tentative_days: float = Field(7.0, gt=0, le=3650)
+    limit: int = Field(400, ge=10, le=100000)
+
+
 class MemorizeSettings(Section):
     language_model: bool = True
     max_tokens: int = Field(160, ge=32, le=2048)
@@ -156,6 +162,7 @@ class Settings(Section):
     clip: ClipSettings = ClipSettings()
     perceive: PerceiveSettings = PerceiveSettings()
     identify: IdentifySettings = IdentifySettings()
+    objects: ObjectSettings = ObjectSettings()
     memorize: MemorizeSettings = MemorizeSettings()
     control: ControlSettings = ControlSettings()
     api: ApiSettings = Field(default_factory=ApiSettings)

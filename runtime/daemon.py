@@ -17,6 +17,7 @@ from runtime.capture import Capture, FrameItem, Pace, SoundItem
 from runtime.channel import Channel
 from runtime.clips import Source, boot_id
 from runtime.clock import Clock
+from runtime.compose_objects import object_memory
 from runtime.describe import Describer
 from runtime.describe_service import DescribedClip, DescribeService
 from runtime.errors import HearsightError
@@ -120,6 +121,7 @@ class Daemon:
             keeps_sound=describe is not None and self._parts.language_has_senses,
             tentative=compose.tentative_people(self._parts, store),
             facts=compose.fact_learner(self._parts, store, embedder),
+            objects=object_memory(self._parts, store),
         )
         memorize = MemorizeService(seen, heard, memorizer, workers["store"], self._on_clip(describe))
 

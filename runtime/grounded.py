@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from runtime.face_identity import SeenFace
 from runtime.identify import Identified
+from runtime.object_views import Keyframe
 from runtime.presence import ShownFace
-from runtime.see import Keyframe
 from runtime.voice_identity import SpokenBy
 
 SAME_PRESENCE_S = 2.0  # somebody who looks away for less than this has not left
@@ -25,7 +25,7 @@ GLIMPSE_S = (
 
 _NO_TAGS = str.maketrans("<>", "  ")  # what is heard must never read as a tag
 
-Event = Literal["seen", "heard", "objects", "picture", "screen"]
+Event = Literal["seen", "heard", "objects", "object", "picture", "screen"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class GroundedLine:
     """One line. `meaning` is the same without tags and framing, for the text embedding; times are media times.
 
     vectors: how the face looked or the voice sounded, by space ("face" (128,), "voice" (192,)): what a resident's
-    correction of this one line can learn from.
+    correction of this one line can learn from. mentions: other nodes that it tells of, each with how.
     """
 
     event: Event
@@ -44,6 +44,7 @@ class GroundedLine:
     actors: tuple[int, ...] = ()
     provenance: dict[str, Any] = field(default_factory=dict)
     vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    mentions: tuple[tuple[int, str], ...] = ()
 
     @property
     def goes_on(self) -> bool:

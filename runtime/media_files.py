@@ -32,6 +32,11 @@ def portrait_name(face_id: int) -> str:
     return f"faces/{face_id}.jpg"
 
 
+def object_name(object_id: int, clip_id: int) -> str:
+    """The picture that shows an object, taken in a clip; never written over, since its node holds its hash."""
+    return f"objects/{object_id}-{clip_id:08d}.jpg"
+
+
 def keyframe_name(clip_id: int, number: int) -> str:
     """A clip's full pictures, numbered in the order of time."""
     return f"clips/{clip_id:08d}/{number}.jpg"

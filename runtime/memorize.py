@@ -22,7 +22,10 @@ from runtime.hear import SAMPLE_RATE_HZ, Hearing
 from runtime.identify import Identified, Identifier
 from runtime.media_files import MediaFiles, keyframe_name, portrait_name, sound_name
 from runtime.names import learn_names, provenance_of_names
-from runtime.see import Keyframe, Sight
+from runtime.object_memory import ObjectMemory
+from runtime.object_scene import ClipObjects
+from runtime.object_views import Keyframe
+from runtime.see import Sight
 from runtime.tentative import TentativePeople
 
 
@@ -53,6 +56,7 @@ class Memorizer:
         keeps_sound: bool,
         tentative: TentativePeople,
         facts: FactLearner,
+        objects: ObjectMemory | None = None,
     ) -> None:
         self._store = store
         self._identifier = identifier
@@ -64,6 +68,7 @@ class Memorizer:
         self._keeps_sound = keeps_sound
         self._tentative = tentative
         self._facts = facts
+        self._objects = objects
 
     def memorize(self, end: ClipEnd, sight: Sight, hearing: Hearing) -> MemorizedClip | None:
         """Write the clip; None when it was remembered before, and then nothing changes."""
@@ -73,19 +78,24 @@ class Memorizer:
         with self._store.transaction():
             clip_id = self._add_clip(end, hearing)
             who = self._identifier.identify(clip_id, span, sight, hearing)
-            quiet = is_quiet(who, sight.changed)
-            lines = [] if quiet else grounded_lines(who, sight.keyframes)
+            things = self._things(span, sight, who)
+            quiet = is_quiet(who, sight.changed) and not things.news
+            if self._objects is not None and not quiet:
+                self._objects.write(clip_id, span, things)
+            lines = [] if quiet else grounded_lines(who, sight.keyframes) + things.lines
             stored = self._add_lines(clip_id, span, lines)
             learn_names(self._store, clip_id, stored)
             self._facts.learn(stored)
             if not quiet:
-                self._add_keyframes(clip_id, span, sight.keyframes)
+                self._add_keyframes(clip_id, span, sight.keyframes, things)
             self._add_portraits(who)
             if self._keeps_sound and hearing.speech:
                 self._files.write(sound_name(clip_id), encode_flac(hearing.samples, SAMPLE_RATE_HZ))
             if quiet or not lines or not self._describes:
                 self._store.set_clip_state(clip_id, "described")
         self._tentative.after_clip(clip_id, span)
+        if self._objects is not None:
+            self._objects.after_clip(clip_id, span)
         told = tuple((line.start_s, line.end_s, self._store.render(line.text)) for line in lines)
         unsure = sum(face.face_id is None for face in who.faces) + sum(
             one.actor_id is None for one in who.speech
@@ -146,23 +156,35 @@ class Memorizer:
             },
             vectors={"text": vector, **line.vectors},
         )
-        for actor in line.actors:
-            self._store.add_edge(node_id, actor, "mentions", detail="actor")
+        for target, detail in (*((actor, "actor") for actor in line.actors), *line.mentions):
+            self._store.add_edge(node_id, target, "mentions", detail=detail)
         self._store.order_event(node_id)
         return node_id
 
-    def _add_keyframes(self, clip_id: int, span: ClipSpan, keyframes: tuple[Keyframe, ...]) -> None:
+    def _things(self, span: ClipSpan, sight: Sight, who: Identified) -> ClipObjects:
+        if self._objects is None:
+            return ClipObjects()
+        return self._objects.scene.see(span, sight.keyframes, who.faces)
+
+    def _add_keyframes(
+        self, clip_id: int, span: ClipSpan, keyframes: tuple[Keyframe, ...], things: ClipObjects
+    ) -> None:
         for number, keyframe in enumerate(keyframes):
             file = self._files.write(keyframe_name(clip_id, number), keyframe.jpeg)
             moment = span.utc_s(keyframe.time_s)
-            self._store.add_node(
+            shown = self._objects.picture_provenance(number, things) if self._objects is not None else {}
+            look = {} if self._objects is None or keyframe.vector is None else {"image": keyframe.vector}
+            image_id = self._store.add_node(
                 "image",
                 "",
                 clip_id=clip_id,
                 start_utc_s=moment,
                 end_utc_s=moment,
-                provenance={"source": "keyframe", "file": file.as_provenance()},
+                provenance={"source": "keyframe", "file": file.as_provenance(), **shown},
+                vectors=look,
             )
+            if self._objects is not None:
+                self._objects.link_picture(number, image_id, moment, things)
 
     def _add_portraits(self, who: Identified) -> None:
         """One picture of each new face, so that residents can tell who is meant."""

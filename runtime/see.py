@@ -16,8 +16,10 @@ from models.face_quality import FaceQuality, face_quality
 from models.faces import FaceBox, FaceDetector, FaceEmbedder, align_face
 from models.keyframes import encode_jpeg, scene_change, thumbnail
 from models.mouth import MouthMotion, grey_crop, mouth_motion
-from models.objects import ObjectBox, ObjectDetector
+from models.object_looks import ObjectLooks
+from models.objects import ObjectDetector
 from runtime.config import PerceiveSettings
+from runtime.object_views import Keyframe, distinct, look_at
 from runtime.screens import Screen, ScreenFinder
 from runtime.stage_times import StageTimes
 
@@ -67,15 +69,6 @@ class FaceTrack:
         return max(0.0, min(self.end_s, end_s) - max(self.start_s, start_s))
 
 
-@dataclass(frozen=True, eq=False)
-class Keyframe:
-    """A full picture kept because something changed."""
-
-    time_s: float
-    jpeg: bytes
-    objects: tuple[ObjectBox, ...]
-
-
 @dataclass(frozen=True)
 class Sight:
     """All that one clip showed. `stage_s`: seconds spent in each stage; `screens`: rectangles that changed at once.
@@ -122,10 +115,12 @@ class Watcher:
         *,
         frame_rate_hz: float,
         same_face: float,
+        looks: ObjectLooks | None = None,
     ) -> None:
         self._detector = detector
         self._embedder = embedder
         self._objects = objects
+        self._looks = looks
         self._settings = settings
         self._frame_s = 1.0 / frame_rate_hz
         self._same_face = same_face
@@ -261,9 +256,11 @@ class Watcher:
 
     def _described(self, time_s: float, _change: float, image: NDArray[np.uint8]) -> Keyframe:
         with self._times.timed("objects"):
-            objects = tuple(self._objects.detect(image))
+            objects = distinct(self._objects.detect(image))
+        with self._times.timed("appearance"):
+            views, vector = ((), None) if self._looks is None else look_at(self._looks, image, objects)
         jpeg = encode_jpeg(image, longest_side_px=self._settings.keyframe_side_px)
-        return Keyframe(time_s, jpeg, objects)
+        return Keyframe(time_s, jpeg, objects, views, (image.shape[1], image.shape[0]), vector)
 
 
 def _opened(time_s: float, box: FaceBox, crop: NDArray[np.uint8], view: FaceView) -> _OpenTrack:

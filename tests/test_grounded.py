@@ -8,7 +8,8 @@ from runtime.face_identity import SeenFace
 from runtime.grounded import grounded_lines, is_quiet
 from runtime.hear import HeardSpeech
 from runtime.identify import Identified
-from runtime.see import FaceTrack, FaceView, Keyframe
+from runtime.object_views import Keyframe
+from runtime.see import FaceTrack, FaceView
 from runtime.voice_identity import SpokenBy
 
 VIEW = FaceView(
