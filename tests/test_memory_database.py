@@ -1,12 +1,10 @@
 """The database file: power cuts, full disks, foreign files, other schemas, other processes."""
 
 import os
-import random
 import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,10 +22,9 @@ from memory_store import (
 )
 from memory_store.database import Database
 from memory_store.migrations import migrations
-from tests.memory_samples import SPACES, add_clip, add_line, open_memory, unit
+from tests.memory_samples import SPACES, add_clip, add_line, open_memory
 
 NODES_A_CLIP = 20
-KILLS = 20
 # Imports once, then for each line on its input forks a writer that goes on until it is killed.
 WRITERS = f"""
 import os, sys
@@ -86,30 +83,6 @@ def read_until(writers: subprocess.Popen[str], word: str) -> list[str]:
     while lines[-1] and not lines[-1].startswith(word):
         lines.append(writers.stdout.readline())
     return lines
-
-
-def test_killed_at_any_moment_all_or_nothing_of_a_clip_is_there(
-    tmp_path: Path, writers: subprocess.Popen[str]
-) -> None:
-    moments = random.Random(1)
-    counts = []
-    for _ in range(KILLS):
-        pid = start_writer(writers)
-        time.sleep(moments.uniform(0.0, 0.15))
-        os.kill(pid, signal.SIGKILL)
-        acknowledged = {int(line) for line in read_until(writers, "gone")[:-1]}
-        with open_memory(tmp_path) as store:
-            assert store.check() == []
-            clips = [clip.id for clip in store.clips()]
-            assert acknowledged <= set(clips)
-            assert len(store.nodes()) == NODES_A_CLIP * len(clips)
-            for clip_id in clips[-1:]:
-                assert len(store.nodes(clip_id=clip_id)) == NODES_A_CLIP
-                assert len(store.search_node(text="clip", clip_id=clip_id, k=50)) == NODES_A_CLIP
-                found = store.search_node(vector=unit(3), clip_id=clip_id, k=50, threshold=-1)
-                assert len(found) == NODES_A_CLIP
-            counts.append(len(clips))
-    assert counts[-1] > KILLS  # the writers did write
 
 
 def test_two_processes_write_in_turn(tmp_path: Path, writers: subprocess.Popen[str]) -> None:
