@@ -32,6 +32,7 @@ from runtime.identify import Identifier
 from runtime.media_files import MediaFiles
 from runtime.own_speech import OwnSpeech
 from runtime.presence import Presence
+from runtime.question_time import Household
 from runtime.recall import Recall, RecallLimits
 from runtime.see import Watcher
 from runtime.settling import Settler
@@ -279,12 +280,14 @@ def control(
     """The answerer over a store; an embedder that is loaded already may be shared."""
     embedder = embedder or text_embedder(parts)
     floor = parts.text_entry.thresholds["about"]
+    zone = local_zone(parts.settings.robot.timezone)
     recall = Recall(store, embedder.embed_query, limits=RecallLimits(similarity_floor=floor))
     return Control(
         recall,
         language,
         clock=SystemClock().utc_s,
-        zone=local_zone(parts.settings.robot.timezone),
+        zone=zone,
+        household=Household(zone, parts.settings.household.meals, parts.settings.household.country),
         max_rounds=parts.settings.control.max_rounds,
         policy=parts.settings.control.policy,
     )

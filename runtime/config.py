@@ -16,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    field_validator,
     model_validator,
 )
 
@@ -56,6 +57,34 @@ class RobotSettings(Section):
     name: str = Field("Hearsight", min_length=1, max_length=60)
     place: str = Field("home", max_length=120)
     timezone: Annotated[str, AfterValidator(_known_zone)] = ""
+
+
+Hours = tuple[Annotated[float, Field(ge=0, le=30)], Annotated[float, Field(ge=0, le=30)]]
+
+
+class HouseholdSettings(Section):
+    country: str = Field("", pattern="^(?:[A-Z]{2})?$")
+    breakfast_h: Hours = (7.0, 9.0)
+    lunch_h: Hours = (12.0, 14.0)
+    dinner_h: Hours = (18.0, 20.0)
+    bedtime_h: Hours = (22.0, 23.0)
+
+    @field_validator("breakfast_h", "lunch_h", "dinner_h", "bedtime_h")
+    @classmethod
+    def _first_before_last(cls, hours: Hours) -> Hours:
+        if hours[0] >= hours[1]:
+            raise ValueError("the first hour must come before the last")
+        return hours
+
+    @property
+    def meals(self) -> dict[str, tuple[float, float]]:
+        """By name, first and last hour of the local day."""
+        return {
+            "breakfast": self.breakfast_h,
+            "lunch": self.lunch_h,
+            "dinner": self.dinner_h,
+            "bedtime": self.bedtime_h,
+        }
 
 
 class ModelSettings(Section):
@@ -156,6 +185,7 @@ class Settings(Section):
 
     data_dir: DirectoryPath = Path("~/.local/share/hearsight").expanduser()
     robot: RobotSettings = RobotSettings()
+    household: HouseholdSettings = HouseholdSettings()
     models: ModelSettings = Field(default_factory=ModelSettings)
     camera: CameraSettings = CameraSettings()
     microphone: MicrophoneSettings = MicrophoneSettings()

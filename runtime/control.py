@@ -18,6 +18,7 @@ from runtime.judge import as_told, fault_of, says_unknown
 from runtime.name_evidence import maybe_names
 from runtime.prompts import Prompt, load_prompt
 from runtime.question import Question, read_question
+from runtime.question_time import Household
 from runtime.recall import Recall
 from runtime.say import Speech
 from runtime.timeline_answers import answer_from_timeline
@@ -73,6 +74,7 @@ class Control:
         *,
         clock: Callable[[], float],
         zone: ZoneInfo,
+        household: Household | None = None,
         max_rounds: int = 5,
         policy: Policy = "abstain",
         limits: ControlLimits | None = None,
@@ -83,6 +85,7 @@ class Control:
         self._language = language
         self._clock = clock
         self._zone = zone
+        self._household = household or Household(zone)
         self._max_rounds = max_rounds
         self._policy = policy
         self._limits = limits or ControlLimits()
@@ -101,9 +104,12 @@ class Control:
             self._zone,
             asker=asker,
             maybe=maybe_names(self._store.name_evidence()),
+            household=self._household,
         )
         speech = Speech(question.language, self._zone, now)
         notes = list(question.hearsay)
+        if question.ahead:
+            notes.append(f"{question.ahead.phrase!r} lies ahead: what was said of it is searched.")
         rounds = _Rounds(on_round)
         first: Search | None = None
         said = self._without_search(question, speech)
@@ -151,6 +157,10 @@ class Control:
     def _without_search(self, question: Question, speech: Speech) -> _Said | None:
         if question.unknown and not question.persons:
             text = speech.phrase("unknown_person", names=speech.enumeration(list(question.unknown)))
+            return _Said(text, (), "computed", 0.0, abstained=True)
+        if question.unclear_time:
+            words, reason = question.unclear_time
+            text = speech.phrase("unclear_time", words=words, reason=speech.phrase(f"time_{reason}"))
             return _Said(text, (), "computed", 0.0, abstained=True)
         computed = answer_from_timeline(self._store, question, speech) or answer_from_facts(
             self._store, question, speech

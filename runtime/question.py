@@ -14,7 +14,7 @@ import yaml
 from memory_store.records import Person
 from runtime.errors import HearsightError
 from runtime.grounding import Language, content_terms, is_everyday_word, language_of
-from runtime.question_time import TimeRange, find_time
+from runtime.question_time import Household, TimeRange, read_time
 
 MAX_QUESTION_CHARACTERS = 2000
 
@@ -43,7 +43,9 @@ class Question:
     persons: those named, with two of one name both; unknown: ids that no person has; terms: its content words
     without persons and times; intent and topic: only when the question has a plain form that code can answer;
     whole_topic: the topic with the words that were read as a time, since they may be part of what was said;
-    hearsay: names that nobody carries for certain, and of whom each was heard, as notes for the trace.
+    hearsay: names that nobody carries for certain, and of whom each was heard, as notes for the trace; ahead: a time
+    that is still to come, about which only what was said before can be known; unclear_time: words that name a time
+    which cannot be told, and why (the phrase `time_<reason>`).
     """
 
     text: str
@@ -56,6 +58,8 @@ class Question:
     topic: str
     whole_topic: str
     hearsay: tuple[str, ...] = ()
+    ahead: TimeRange | None = None
+    unclear_time: tuple[str, str] | None = None
 
 
 _PERSON_NUMBER = re.compile(r"\bperson[_ #]?(\d{1,9})\b|<(?:face|voice)_(\d{1,9})>", re.IGNORECASE)
@@ -81,14 +85,16 @@ def read_question(
     *,
     asker: int | None = None,
     maybe: Mapping[int, str] | None = None,
+    household: Household | None = None,
 ) -> Question:
     """Read a question. Raises QuestionError.
 
     person_of: the person a face or voice node is bound to; maybe: by person, a name that was heard and not proved,
-    which counts where nobody carries it for certain.
+    which counts where nobody carries it for certain; household: what words for times mean in it.
     """
     cleaned = check_question(text)
-    time, core = find_time(cleaned, now_utc_s, zone)
+    told = read_time(cleaned, now_utc_s, household or Household(zone))
+    core = cleaned if told.ahead else told.rest
     persons, unknown, masked = _find_persons(core, people, person_of)
     hearsay, masked = _find_hearsay(masked, people, maybe or {}, persons)
     if asker is not None and _ASKER.search(masked):
@@ -100,12 +106,14 @@ def read_question(
         language=language_of(masked.replace("\0", " ") if masked.strip(" \0?？") else cleaned),
         persons=tuple(persons),
         unknown=tuple(unknown),
-        time=time,
+        time=None if told.ahead else told.range,
         terms=tuple(content_terms(masked.replace("\0", " "))),
         intent=intent if persons or intent in ("who_said", "present", "count") else None,
         topic=topic,
         whole_topic=_find_form(cleaned)[1] if intent == "who_said" else topic,
         hearsay=hearsay,
+        ahead=told.range if told.ahead else None,
+        unclear_time=(told.unclear, told.reason) if told.unclear else None,
     )
 
 

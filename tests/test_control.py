@@ -268,3 +268,23 @@ def test_an_empty_memory_answers_that_it_knows_nothing(tmp_path: Path) -> None:
         for question in ("Who was here today?", "Where are the keys?", "How many people were here?"):
             answer = control(store, None).answer(question)
             assert answer.evidence == () and ("no memories" in answer.text or answer.abstained)
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("Who was here on 31 February?", 'by "on 31 February": there is no such day'),
+        ("二月三十号谁来过？", "没有这一天"),
+    ],
+)
+def test_a_time_that_cannot_be_told_is_said_and_nothing_is_searched(
+    store: MemoryStore, question: str, says: str
+) -> None:
+    answer = control(store, ScriptedLanguage([])).answer(question)
+    assert says in answer.text and answer.abstained and not answer.evidence and answer.first_search is None
+
+
+def test_what_lies_ahead_is_looked_for_in_what_was_said(store: MemoryStore) -> None:
+    answer = control(store, None).answer("Who has a dentist appointment next Tuesday?")
+    assert "dentist" in answer.text and answer.time_range is None
+    assert any("lies ahead" in note for note in answer.notes)

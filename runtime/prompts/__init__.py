@@ -1,11 +1,12 @@
 """The words the robot gives to language models and to people, as plain files, one per purpose and language."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 import yaml
+from pydantic import TypeAdapter
 
 Language = Literal["en", "zh"]
 
@@ -47,3 +48,24 @@ def load_phrases(language: Language) -> dict[str, str]:
     """What the robot says by itself, as format strings: ``phrases.<language>.yaml``."""
     raw = yaml.safe_load((_DIRECTORY / f"phrases.{language}.yaml").read_text(encoding="utf-8"))
     return {str(key): str(value) for key, value in raw.items()}
+
+
+@dataclass(frozen=True)
+class TimeWords:
+    """Words that name times, lower-case. parts: hours of the day, from 24 on the next; fixed_days: month, day."""
+
+    parts: dict[str, tuple[float, float]]
+    meals: dict[str, str]
+    fixed_days: dict[str, tuple[int, int]]
+    weekdays: tuple[str, ...] = ()
+    months: tuple[str, ...] = ()
+    numbers: dict[str, float] = field(default_factory=dict)
+    ordinals: tuple[str, ...] = ()
+    digits: dict[str, int] = field(default_factory=dict)
+
+
+@cache
+def time_words(language: Language) -> TimeWords:
+    """The part of ``time_words.yaml`` in one language."""
+    raw = yaml.safe_load((_DIRECTORY / "time_words.yaml").read_text(encoding="utf-8"))[language]
+    return TypeAdapter(TimeWords).validate_python(raw)
