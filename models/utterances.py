@@ -64,6 +64,18 @@ def utterances(
     ]
 
 
+def alone(utterance: Utterance, turns: Sequence[Turn]) -> list[Span]:
+    """The parts of an utterance during which nobody else speaks, in order."""
+    shared = sorted((turn.start_s, turn.end_s) for turn in turns if turn.overlapped)
+    parts: list[Span] = []
+    begin_s = utterance.start_s
+    for start_s, end_s in shared:
+        if min(start_s, utterance.end_s) > begin_s:
+            parts.append(Span(begin_s, min(start_s, utterance.end_s)))
+        begin_s = max(begin_s, end_s)
+    return [*parts, Span(begin_s, utterance.end_s)] if begin_s < utterance.end_s else parts
+
+
 def _continues(last: _Part, part: _Part, max_gap_s: float) -> bool:
     return part.speaker is not None and part.speaker == last.speaker and part.start_s - last.end_s < max_gap_s
 

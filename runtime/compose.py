@@ -208,6 +208,7 @@ def identifier(parts: Parts, store: MemoryStore) -> Identifier:
         min_enroll_s=settings.min_enroll_speech_s,
         min_enroll_in_view_s=settings.min_enroll_speech_in_view_s,
         min_enroll_snr_db=voice["min_enroll_snr_db"],
+        conversation=voice["conversation"],
     )
     profiles = {
         space: Profiles(store, space, learn_rule(entry, settings.exemplars))

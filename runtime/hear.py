@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from drivers.media import AudioBlock
 from models.speech import SpeechRecognizer
 from models.speech_noise import Loudness, loudness, speech_snr_db
-from models.voices import Span, SpeakerTurns, Utterance, VoiceActivity, VoiceEmbedder, utterances
+from models.utterances import alone
+from models.voices import Span, SpeakerTurns, Turn, Utterance, VoiceActivity, VoiceEmbedder, utterances
 from runtime.own_speech import OwnSpeech
 from runtime.stage_times import StageTimes
 
@@ -23,6 +24,7 @@ GAP_S = 0.05  # blocks further apart than this have lost sound between them
 CUT_OFF_S = 0.25  # speech that reaches this close to a clip's end has not ended
 LEAD_S = 0.2  # sound kept before carried speech, so that its first consonant stays whole
 SHORTEST_VOICE_S = 0.5
+SHORTEST_ALONE_S = 1.0
 
 SpeechSource = Literal["room", "screen", "open"]
 
@@ -46,6 +48,7 @@ class HeardSpeech:
     snr_db: float | None = None
     loudness: Loudness | None = None
     source: SpeechSource = "room"
+    speaker: int | None = None
     watched_s: float | None = None
 
     @property
@@ -168,7 +171,8 @@ class Listener:
         self, samples: NDArray[np.float32], spans: list[Span], over: list[Span], start_s: float
     ) -> tuple[HeardSpeech, ...]:
         with self._times.timed("speaker_turns"):
-            found = utterances(spans, self._turns.turns(samples))
+            turns = self._turns.turns(samples)
+            found = utterances(spans, turns)
         with self._times.timed("speech_recognition"):
             words = self._recognizer.transcribe(samples, found)
         sound = loudness(samples, start_s)
@@ -183,19 +187,29 @@ class Listener:
                     said.language,
                     said.confidence,
                     utterance.overlapped or _touches(utterance, over),
-                    self._voice(samples, utterance),
+                    self._voice(samples, utterance, turns),
                     speech_snr_db(sound, start_s + utterance.start_s, start_s + utterance.end_s, spoken),
                     sound,
+                    speaker=utterance.speaker,
                 )
             )
         return tuple(heard)
 
-    def _voice(self, samples: NDArray[np.float32], utterance: Utterance) -> NDArray[np.float32] | None:
+    def _voice(
+        self, samples: NDArray[np.float32], utterance: Utterance, turns: list[Turn]
+    ) -> NDArray[np.float32] | None:
+        """The voice of what nobody else spoke over, or of all of it where that is too little."""
         if utterance.end_s - utterance.start_s < SHORTEST_VOICE_S:
             return None
-        cut = samples[round(utterance.start_s * SAMPLE_RATE_HZ) : round(utterance.end_s * SAMPLE_RATE_HZ)]
+        parts = alone(utterance, turns)
+        if sum(part.end_s - part.start_s for part in parts) < SHORTEST_ALONE_S:
+            parts = [Span(utterance.start_s, utterance.end_s)]
+        cuts = [
+            samples[round(part.start_s * SAMPLE_RATE_HZ) : round(part.end_s * SAMPLE_RATE_HZ)]
+            for part in parts
+        ]
         with self._times.timed("voice_embedding"):
-            return self._embedder.embed(cut)
+            return self._embedder.embed(np.concatenate(cuts))
 
     def _append(self, samples: NDArray[np.float32]) -> None:
         self._blocks.append(samples)

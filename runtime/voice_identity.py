@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from runtime.face_identity import SeenFace
 from runtime.gallery import Example, Gallery, Match, MatchRule, Verdict, usable
 from runtime.hear import HeardSpeech
 
-Attribution = Literal["voice", "voice and sight", "sight", "nothing"]
+Attribution = Literal["voice", "voice and sight", "sight", "conversation", "nothing"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class VoiceRule:
 
     `sight_bonus` is added to the voices of the only person in view; a voice that is somebody else's must be that
     much surer before it overrules a face whose voice is not known yet. Speech with a signal-to-noise ratio under
-    `min_enroll_snr_db` is never learned from.
+    `min_enroll_snr_db` is never learned from. An utterance whose voice alone says too little is given to the voice that
+    the same speaker of the clip was recognised by, if it is like no known voice more and at least `conversation` alike.
     """
 
     match: MatchRule
@@ -33,6 +34,7 @@ class VoiceRule:
     min_enroll_s: float
     min_enroll_in_view_s: float
     min_enroll_snr_db: float = -100.0
+    conversation: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,27 @@ class VoiceIdentifier:
             if decided.voice_id is not None and decided.face_id is not None:
                 company.setdefault(decided.voice_id, decided.face_id)
             spoken.append(decided)
-        return tuple(spoken)
+        return tuple(self._in_conversation(one, spoken, known, company) for one in spoken)
+
+    def _in_conversation(
+        self, one: SpokenBy, spoken: list[SpokenBy], known: Gallery, company: dict[int, int]
+    ) -> SpokenBy:
+        """An utterance that its own voice left open, with the voice of the clip's same speaker. Nothing is learned."""
+        speaker, vector = one.speech.speaker, one.speech.vector
+        if one.voice_id is not None or speaker is None or vector is None or not usable(vector):
+            return one
+        voices = {other.voice_id for other in spoken if other.speech.speaker == speaker} - {None}
+        if one.speech.source != "room" or len(voices) != 1:
+            return one
+        (voice_id,) = voices
+        scores = known.scores(vector[np.newaxis])
+        if voice_id is None or max(scores, key=lambda node: scores[node], default=None) != voice_id:
+            return one
+        if scores[voice_id] < self._rule.conversation:
+            return one
+        if one.face_id is not None and not self._agree(voice_id, one.face_id, company):
+            return one
+        return replace(one, voice_id=voice_id, by="conversation", similarity=scores[voice_id])
 
     def _decide(
         self,

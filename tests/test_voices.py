@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import ModelError
+from models.utterances import alone
 from models.voices import (
     Span,
     SpeakerTurns,
@@ -152,6 +153,18 @@ def test_an_interruption_belongs_to_whoever_began_and_is_marked() -> None:
         Turn(4.0, 6.0, 1, False),
     ]
     assert utterances(spans, turns) == [Utterance(0.0, 4.0, True, 0), Utterance(4.0, 6.0, False, 1)]
+
+
+def test_alone_is_what_nobody_else_speaks_over() -> None:
+    turns = [
+        Turn(0.0, 1.0, 0, False),
+        Turn(1.0, 2.0, 0, True),
+        Turn(1.0, 2.0, 1, True),
+        Turn(2.0, 3.0, 0, False),
+    ]
+    assert alone(Utterance(0.5, 2.5, True, 0), turns) == [Span(0.5, 1.0), Span(2.0, 2.5)]
+    assert alone(Utterance(1.2, 1.8, True, 1), turns) == []
+    assert alone(Utterance(2.2, 2.8, False, 0), turns) == [Span(2.2, 2.8)]
 
 
 _tenths = st.integers(min_value=0, max_value=200)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import wave
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -30,6 +32,17 @@ class Conversation:
     name: str
     samples: Sound
     truth: tuple[Speaking, ...]
+
+
+def write_wave(conversation: Conversation, directory: Path) -> Path:
+    """The conversation as a 16-bit file in the directory."""
+    path = directory / f"{conversation.name.replace(' ', '_')}.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(SAMPLE_RATE_HZ)
+        file.writeframes((conversation.samples * 32767).astype("<i2").tobytes())
+    return path
 
 
 def unknown_speakers() -> dict[str, Sound]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from models.voices import SpeakerTurns, VoiceActivity, VoiceEmbedder, utterances
-from offline_tools.bench.conversation import Conversation, compose, unknown_speakers
+from offline_tools.bench.conversation import Conversation, compose, unknown_speakers, write_wave
 from offline_tools.bench.diarization_error import (
     COLLAR_S,
     DiarizationError,
@@ -29,8 +29,8 @@ from offline_tools.bench.report import media, print_report
 from offline_tools.bench.spoiled_sound import SAMPLE_RATE_HZ, Sound, household_sounds, read_sound
 from runtime.compose import Parts
 
-HEARD: tuple[str, ...] = ("speech, one speaker", "turns", "utterances")
-STEPS: tuple[str, ...] = (*HEARD, "identified", "reference's rule")
+OURS, THEIRS = "identified", "reference's rule"
+STEPS = ("speech, one speaker", "turns", "utterances", OURS, THEIRS)
 TUNED = ("ami_trn07", "ami_trn08")  # one meeting; the rule of the speaker turns was chosen on it
 CONVERSATIONS = 12
 
@@ -55,14 +55,12 @@ class Names:
 
 @dataclass(frozen=True)
 class Excerpt:
-    """One recording: the guesses of each step by its name, the utterances as each rule named them."""
+    """One recording: who really speaks, and the guesses of each step by its name."""
 
     name: str
     duration_s: float
     truth: Sequence[Speaking]
     guesses: Mapping[str, Sequence[Speaking]]
-    ours: Sequence[Speaking] = ()
-    reference: Sequence[Speaking] = ()
 
 
 def main(arguments: list[str]) -> int:
@@ -71,46 +69,56 @@ def main(arguments: list[str]) -> int:
     listening = _Listening(installed_parts())
     meetings = [listening.meeting(path) for path in sorted(media("diarization").glob("*.flac"))]
     held_out = [one for one in meetings if one.name not in TUNED]
-    talks = {
-        f"{CONVERSATIONS} conversations{where}": listening.conversations(in_a_room)
-        for where, in_a_room in (("", False), (", room", True))
+    groups = {
+        "4 meetings": meetings,
+        "2 not tuned on": held_out,
+        f"{CONVERSATIONS} conversations": listening.conversations(in_a_room=False),
+        f"{CONVERSATIONS} conversations, room": listening.conversations(in_a_room=True),
     }
-    groups = {"4 meetings": (meetings, STEPS), "2 not tuned on": (held_out, STEPS)}
-    groups |= {name: (found, HEARD) for name, found in talks.items()}
     rows = [
         (f"{name}, {step}: error, with collar", f"{strict.rate:.3f}, {lenient.rate:.3f}", "")
-        for name, (excerpts, steps) in groups.items()
-        for step in steps
+        for name, excerpts in groups.items()
+        for step in STEPS
         for strict, lenient in [(_error(excerpts, step, 0.0), _error(excerpts, step, COLLAR_S))]
     ]
-    ours = sum((wrong_names(one.truth, one.ours) for one in meetings), Names())
-    reference = sum((wrong_names(one.truth, one.reference) for one in meetings), Names())
-    minutes = sum(one.duration_s for one in meetings) / 60
-    rows += _name_rows(meetings, minutes, {"runtime": ours, "reference's rule": reference})
+    names = {name: _names(excerpts) for name, excerpts in groups.items()}
+    rows += [row for name, excerpts in groups.items() for row in _name_rows(name, excerpts, names[name])]
     figures: dict[str, Any] = {
-        "error": {name: _errors(excerpts, steps, 0.0) for name, (excerpts, steps) in groups.items()},
-        "error_with_collar": {
-            name: _errors(excerpts, steps, COLLAR_S) for name, (excerpts, steps) in groups.items()
-        },
+        "error": {name: _errors(excerpts, 0.0) for name, excerpts in groups.items()},
+        "error_with_collar": {name: _errors(excerpts, COLLAR_S) for name, excerpts in groups.items()},
         "by_excerpt": {one.name: round(_error([one], "turns", 0.0).rate, 4) for one in meetings},
-        "minutes": round(minutes, 2),
-        "names": asdict(ours),
-        "reference_names": asdict(reference),
+        "minutes": {name: round(_minutes(excerpts), 2) for name, excerpts in groups.items()},
+        "names": {name: {rule: asdict(one) for rule, one in found.items()} for name, found in names.items()},
     }
     print_report("diarization", rows, figures)
     return 0
 
 
+def _names(excerpts: Sequence[Excerpt]) -> dict[str, Names]:
+    return {
+        rule: sum((wrong_names(one.truth, one.guesses[rule]) for one in excerpts), Names())
+        for rule in (OURS, THEIRS)
+    }
+
+
+def _minutes(excerpts: Sequence[Excerpt]) -> float:
+    return sum(one.duration_s for one in excerpts) / 60
+
+
 def _name_rows(
-    meetings: Sequence[Excerpt], minutes: float, rules: Mapping[str, Names]
+    group: str, excerpts: Sequence[Excerpt], names: Mapping[str, Names]
 ) -> list[tuple[str, str, str]]:
-    speakers = sum(len({real.who for real in one.truth}) for one in meetings)
+    speakers = sum(len({real.who for real in one.truth}) for one in excerpts)
     rows = []
-    for title, names in rules.items():
-        told = f"{names.named}, {names.wrong}, {names.unnamed}"
+    for rule, found in names.items():
+        told = f"{found.named}, {found.wrong}, {found.unnamed}"
         rows += [
-            (f"{title}: wrong-person attributions a minute", f"{names.wrong / minutes:.2f}", "0"),
-            ("  voice ids, each meeting by itself", str(names.ids), f"≤ {speakers} speakers"),
+            (
+                f"{group}, {rule}: wrong-person attributions a minute",
+                f"{found.wrong / _minutes(excerpts):.2f}",
+                "0",
+            ),
+            ("  voice ids, each by itself", str(found.ids), f"≤ {speakers} speakers"),
             ("  utterances named, of them wrong, unnamed", told, ""),
         ]
     return rows
@@ -151,23 +159,25 @@ class _Listening:
 
     def meeting(self, path: Path) -> Excerpt:
         """A recording with its truth beside it, taken apart and identified."""
-        samples: Sound = read_sound(path)
-        ours, reference = self._identified(path)
-        guesses = {**self._heard(samples), "identified": ours, "reference's rule": reference}
-        truth = read_rttm(path.with_suffix(".rttm"))
-        return Excerpt(path.stem, len(samples) / SAMPLE_RATE_HZ, truth, guesses, ours, reference)
+        return self._excerpt(path.stem, path, read_sound(path), read_rttm(path.with_suffix(".rttm")))
 
-    def conversations(self, in_a_room: bool) -> list[Excerpt]:
-        """Composed conversations, taken apart."""
+    def conversations(self, *, in_a_room: bool) -> list[Excerpt]:
+        """Composed conversations, taken apart and identified."""
         speech = unknown_speakers()
         rooms = household_sounds().rooms
         found = []
         for seed in range(CONVERSATIONS):
             room = rooms[seed % len(rooms)] if in_a_room else None
             talk: Conversation = compose(seed, speech, self._exact, room=room)
-            duration_s = len(talk.samples) / SAMPLE_RATE_HZ
-            found.append(Excerpt(talk.name, duration_s, talk.truth, self._heard(talk.samples)))
+            with tempfile.TemporaryDirectory() as directory:
+                path = write_wave(talk, Path(directory))
+                found.append(self._excerpt(talk.name, path, talk.samples, talk.truth))
         return found
+
+    def _excerpt(self, name: str, path: Path, samples: Sound, truth: Sequence[Speaking]) -> Excerpt:
+        ours, reference = self._identified(path)
+        guesses = {**self._heard(samples), OURS: ours, THEIRS: reference}
+        return Excerpt(name, len(samples) / SAMPLE_RATE_HZ, truth, guesses)
 
     def _heard(self, samples: Sound) -> dict[str, Sequence[Speaking]]:
         spans = self._activity.spans(samples)
@@ -206,8 +216,8 @@ def _error(excerpts: Sequence[Excerpt], step: str, collar_s: float) -> Diarizati
     return sum(parts, DiarizationError())
 
 
-def _errors(excerpts: Sequence[Excerpt], steps: Sequence[str], collar_s: float) -> dict[str, Any]:
-    found = {step: _error(excerpts, step, collar_s) for step in steps}
+def _errors(excerpts: Sequence[Excerpt], collar_s: float) -> dict[str, Any]:
+    found = {step: _error(excerpts, step, collar_s) for step in STEPS}
     return {
         step: {"rate": round(one.rate, 4), **{name: round(value, 2) for name, value in asdict(one).items()}}
         for step, one in found.items()
