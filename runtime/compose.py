@@ -171,7 +171,7 @@ def watcher(parts: Parts) -> Watcher:
         ),
         settings.perceive,
         frame_rate_hz=settings.clip.frame_rate_hz,
-        same_face=faces.thresholds["unsure"],
+        same_face=faces.thresholds["same_track"],
         looks=ObjectLooks(
             AppearanceEmbedder(
                 parts.directory(parts.entry("appearance")), accelerator=settings.models.accelerator
@@ -261,6 +261,7 @@ def face_rule(entry: Entry) -> FaceRule:
         width_enroll_px=limits["width_enroll_px"],
         roll_max_deg=limits["roll_max_deg"],
         yaw_max=limits["yaw_max"],
+        middle=limits["middle"],
     )
 
 

@@ -105,7 +105,7 @@ class Profiles:
         known.hold(node_id, person_id, held)
 
 
-def gallery_of(store: MemoryStore, space: str) -> Gallery:
+def gallery_of(store: MemoryStore, space: str, middle: float = 0.0) -> Gallery:
     """All known faces or voices, with what residents said they are not."""
     against = [(negative.node_id, negative.vector) for negative in store.negatives(space)]
-    return Gallery(store.exemplars(space), against)
+    return Gallery(store.exemplars(space), against, middle)

@@ -23,7 +23,10 @@ _FIRST_PROVISIONAL = -1_000_000  # ids of new faces while a clip is decided; no 
 
 @dataclass(frozen=True)
 class FaceRule:
-    """The face model's thresholds: matching, and the quality that recognising and enrolling ask for."""
+    """The face model's thresholds: matching, and the quality that recognising and enrolling ask for.
+
+    `middle`: what share the middle of somebody's exemplars has in how like them a face is (runtime/gallery.py).
+    """
 
     match: MatchRule
     sharpness_recognise: float
@@ -32,6 +35,7 @@ class FaceRule:
     width_enroll_px: float
     roll_max_deg: float
     yaw_max: float
+    middle: float = 0.0
 
     def recognisable(self, quality: FaceQuality) -> bool:
         """Good enough to be compared."""
@@ -82,7 +86,7 @@ class FaceIdentifier:
 
         New faces get provisional ids, by which the same face is known again within the clip.
         """
-        self._known = gallery_of(self._store, "face")
+        self._known = gallery_of(self._store, "face", self._rule.middle)
         self._provisional = _FIRST_PROVISIONAL
         seen: dict[int, SeenFace] = {}
         for index, track in enumerate(tracks):

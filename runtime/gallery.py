@@ -1,6 +1,6 @@
 """The known faces or voices as vectors, and the rule that decides: known, unsure or new.
 
-Matching follows DESIGN section 6: several exemplars per identity, never their mean; a match must pass the model's
+Matching follows DESIGN section 6: several exemplars per identity, never their mean alone; a match must pass the model's
 threshold and beat the second-best person by a margin. Which exemplars are kept is left to runtime/exemplars.py.
 """
 
@@ -56,14 +56,17 @@ class _Identity:
 class Gallery:
     """Exemplars of one space, grouped by node (one face or voice id) and person.
 
-    negatives: pairs of a node and a vector that a resident said is not theirs.
+    negatives: pairs of a node and a vector that a resident said is not theirs; middle: the share that the cosine to the
+    middle of somebody's exemplars has in their score, beside that to the nearest one.
     """
 
     def __init__(
         self,
         exemplars: Iterable[Exemplar],
         negatives: Iterable[tuple[int, NDArray[np.float32]]] = (),
+        middle: float = 0.0,
     ) -> None:
+        self._middle = middle
         self._identities: dict[int, _Identity] = {}
         for exemplar in exemplars:
             example = Example(exemplar.id, exemplar.vector, exemplar.quality)
@@ -95,7 +98,7 @@ class Gallery:
         return found | {node for node, one in self._identities.items() if one.person_id in people}
 
     def scores(self, queries: NDArray[np.float32], barred: Collection[int] = ()) -> dict[int, float]:
-        """For each node not barred: the mean over `queries` (n, d) of the similarity to its nearest exemplar.
+        """For each node not barred: the mean over `queries` (n, d) of the likeness to its exemplars.
 
         A node of which a negative lies at least as near as its own exemplars is left out.
         """
@@ -104,12 +107,12 @@ class Gallery:
             if node in barred or not identity.examples:
                 continue
             own = np.stack([example.vector for example in identity.examples])
-            score = float((queries @ own.T).max(axis=1).mean())
+            nearest = float((queries @ own.T).max(axis=1).mean())
             if identity.negatives:
                 against = float((queries @ np.stack(identity.negatives).T).max(axis=1).mean())
-                if against >= score:
+                if against >= nearest:
                     continue
-            found[node] = score
+            found[node] = nearest + self._middle * (to_the_middle(queries, own) - nearest)
         return found
 
     def decide(self, scores: dict[int, float], rule: MatchRule) -> Match:
@@ -133,6 +136,13 @@ class Gallery:
             if node != node_id and (person is None or self._identities[node].person_id != person)
         )
         return max(others, default=0.0)
+
+
+def to_the_middle(queries: NDArray[np.float32], own: NDArray[np.float32]) -> float:
+    """The mean cosine of the queries (n, d) to the direction of the mean of unit vectors (m, d)."""
+    middle = own.mean(axis=0)
+    length = float(np.linalg.norm(middle))
+    return float((queries @ middle).mean()) / length if length > 0 else 0.0
 
 
 def usable(vector: NDArray[np.float32]) -> bool:

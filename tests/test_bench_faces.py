@@ -1,7 +1,8 @@
 """The face benchmark's arithmetic, on people made of vectors with chosen similarities."""
 
 from models.face_quality import FaceQuality
-from offline_tools.bench.faces import Photo, evaluated
+from offline_tools.bench.face_photos import Photo
+from offline_tools.bench.faces import evaluated
 from runtime.gallery import MatchRule
 from tests.vectors import axis, near
 
@@ -12,7 +13,7 @@ RULE = MatchRule(match=0.5, unsure=0.45, margin=0.05)
 def photographed(person: int, similarity: float) -> list[Photo]:
     base = axis(person)
     vectors = [near(base, similarity, 64 + number) for number in range(6)]
-    return [Photo(f"p{person}", vector, SHARP) for vector in vectors]
+    return [Photo(f"p{person}", f"{number}.jpg", vector, SHARP) for number, vector in enumerate(vectors)]
 
 
 def test_people_far_apart_are_all_recognised_and_no_stranger_is() -> None:

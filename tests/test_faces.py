@@ -114,6 +114,19 @@ def test_odd_sizes_are_no_fault(detector: FaceDetector, shape: tuple[int, int]) 
     assert detector.detect(np.zeros((*shape, 3), np.uint8)) == []
 
 
+def test_a_face_of_eight_pixels_is_found_or_not_but_never_a_fault(
+    detector: FaceDetector, embedder: FaceEmbedder
+) -> None:
+    scene = np.full((480, 640, 3), 128, np.uint8)
+    face = cv2.resize(drawn_face(80), (13, 13), interpolation=cv2.INTER_AREA)
+    scene[200:213, 300:313] = face
+    for picture in (scene, face):
+        for box in detector.detect(picture):
+            crop = align_face(picture, box.landmarks)
+            assert face_quality(crop, box).width_px < 20
+            assert np.isfinite(embedder.embed([crop])).all()
+
+
 @pytest.mark.parametrize("name", BAD_PICTURES)
 def test_what_is_no_picture_is_refused(detector: FaceDetector, embedder: FaceEmbedder, name: str) -> None:
     with pytest.raises(ModelError, match="picture"):

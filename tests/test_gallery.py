@@ -1,6 +1,7 @@
 """The matching rule: threshold, margin over the second-best person, and the band in between."""
 
 import numpy as np
+import pytest
 
 from memory_store.records import Exemplar
 from runtime.gallery import Gallery, MatchRule, usable
@@ -44,6 +45,40 @@ def test_known_needs_the_margin_over_another_person() -> None:
 def test_the_nearest_exemplar_counts_not_the_mean() -> None:
     gallery = _gallery((1, 1, axis(0)), (1, 1, axis(1)), (1, 1, axis(2)))
     assert _decide(gallery, axis(1)) == ("known", 1)
+
+
+def test_the_middle_of_the_exemplars_helps_a_view_that_is_near_none_of_them() -> None:
+    sides = [near(axis(0), 0.8, other) for other in (10, 11, 12)]
+    exemplars = [Exemplar(number, 1, 1, "face", side, 100.0, 1) for number, side in enumerate(sides)]
+    query = axis(0)[np.newaxis]
+    nearest = Gallery(exemplars).scores(query)[1]
+    assert nearest == pytest.approx(0.8, abs=1e-5)
+    assert Gallery(exemplars, middle=0.5).scores(query)[1] == pytest.approx(
+        (0.8 + _to_middle(sides)) / 2, abs=1e-5
+    )
+    assert _to_middle(sides) > 0.9
+    assert Gallery(exemplars[:1], middle=0.7).scores(query)[1] == pytest.approx(0.8, abs=1e-5), (
+        "one is its middle"
+    )
+
+
+def test_a_stranger_like_one_exemplar_is_less_like_the_person() -> None:
+    exemplars = [
+        Exemplar(number, 1, 1, "face", near(axis(0), 0.8, other), 100.0, 1)
+        for number, other in enumerate((10, 11, 12))
+    ]
+    stranger = axis(10)[np.newaxis]
+    assert Gallery(exemplars, middle=0.7).scores(stranger)[1] < Gallery(exemplars).scores(stranger)[1] - 0.1
+
+
+def test_opposite_exemplars_have_no_middle() -> None:
+    exemplars = [Exemplar(n, 1, 1, "face", side, 100.0, 1) for n, side in enumerate((axis(0), -axis(0)))]
+    assert Gallery(exemplars, middle=0.5).scores(axis(0)[np.newaxis])[1] == pytest.approx(0.5)
+
+
+def _to_middle(sides: list[np.ndarray]) -> float:
+    middle = np.mean(sides, axis=0)
+    return float(axis(0) @ middle / np.linalg.norm(middle))
 
 
 def test_barred_nodes_cannot_be_matched() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from memory_store.errors import IdentityConflict
+from models.face_quality import FaceQuality
 from runtime.hear import HeardSpeech
 from runtime.see import FaceTrack
 from tests.identified_clips import BLURRED, PROFILE, Household, open_store, says, track
@@ -265,6 +266,23 @@ def test_vectors_without_direction_change_nothing(household: Household, bad: np.
     seen = household.clip([track(bad.astype(np.float32))], [says(voice)])
     assert seen.faces[0].face_id is None and seen.speech[0].voice_id is None
     assert len(household.store.people()) == 1 and household.store.check() == []
+
+
+def test_a_face_of_eight_pixels_is_nobody_whoever_it_looks_like(household: Household) -> None:
+    tiny = FaceQuality(sharpness=200.0, width_px=8.0, roll_deg=0.0, yaw=0.0)
+    household.clip([track(ANNA)])
+    seen = household.clip([track(ANNA, quality=tiny), track(LEO, 4.0, 8.0, quality=tiny)])
+    assert [(face.face_id, face.verdict) for face in seen.faces] == [(None, "unsure")] * 2
+    assert len(household.store.people()) == 1 and household.store.check() == []
+
+
+def test_a_face_too_small_to_be_learned_is_recognised_and_enrolls_nobody(household: Household) -> None:
+    small = FaceQuality(sharpness=200.0, width_px=40.0, roll_deg=0.0, yaw=0.0)
+    household.clip([track(ANNA)])
+    before = len(household.store.exemplars("face"))
+    seen = household.clip([track(near(ANNA, 0.75, 1), quality=small), track(LEO, 4.0, 8.0, quality=small)])
+    assert [face.verdict for face in seen.faces] == ["known", "unsure"]
+    assert len(household.store.people()) == 1 and len(household.store.exemplars("face")) == before
 
 
 def test_two_people_somewhat_alike_who_alternate_stay_two(household: Household) -> None:

@@ -89,7 +89,7 @@ def _pictures(
 
 def _middle(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """The middle of a photograph, around the face that it is of: bystanders stand at the edge."""
-    rows, columns = (slice(round(0.15 * size), round(0.85 * size)) for size in picture.shape[:2])
+    rows, columns = (slice(round(0.22 * size), round(0.78 * size)) for size in picture.shape[:2])
     return picture[rows, columns]
 
 

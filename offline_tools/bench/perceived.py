@@ -67,7 +67,7 @@ class Perception:
             cast(ObjectDetector, _NoThings()),
             settings.perceive,
             frame_rate_hz=settings.clip.frame_rate_hz,
-            same_face=faces.thresholds["unsure"],
+            same_face=faces.thresholds["same_track"],
         )
         embedder = VoiceEmbedder(parts.directory(parts.entry("voice_embedding")))
         self._listener = Listener(

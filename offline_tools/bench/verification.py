@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from memory_store.records import Exemplar
 from offline_tools.bench.reference_rule import ReferenceGallery
-from runtime.gallery import Gallery, MatchRule
+from runtime.gallery import Gallery, MatchRule, to_the_middle
 
 Vectors = NDArray[np.float32]
 
@@ -58,13 +58,14 @@ class Outcome:
         return self.pairs_accepted / self.pairs if self.pairs else 0.0
 
 
-def trials(enrolled: Mapping[str, Vectors], probes: Sequence[Probe]) -> Trials:
-    """Each probe against each person enrolled with vectors (n, d): the similarity to the nearest exemplar."""
+def trials(enrolled: Mapping[str, Vectors], probes: Sequence[Probe], middle: float = 0.0) -> Trials:
+    """Each probe against each person enrolled with vectors (n, d), scored as the runtime's gallery does."""
     genuine: list[float] = []
     impostor: list[float] = []
     for probe in probes:
         for person, vectors in enrolled.items():
-            score = float((vectors @ probe.vector).max())
+            nearest = float((vectors @ probe.vector).max())
+            score = nearest + middle * (to_the_middle(probe.vector[np.newaxis], vectors) - nearest)
             (genuine if person == probe.person else impostor).append(score)
     return Trials(np.array(genuine), np.array(impostor))
 
@@ -96,20 +97,23 @@ def chosen_threshold(scores: Trials, false_accept: float, false_reject: float) -
     return float(max((highest + lowest) / 2, highest + 1e-6))
 
 
-def identified(enrolled: Mapping[str, Vectors], probes: Sequence[Probe], rule: MatchRule) -> Outcome:
+def identified(
+    enrolled: Mapping[str, Vectors], probes: Sequence[Probe], rule: MatchRule, middle: float = 0.0
+) -> Outcome:
     """What the runtime's own gallery says of each probe under a rule: threshold and margin."""
     people = list(enrolled)
-    gallery = Gallery(
+    exemplars = [
         Exemplar(0, number, number, "probe", vector, 0.0, None)
         for number, person in enumerate(people)
         for vector in enrolled[person]
-    )
+    ]
+    gallery = Gallery(exemplars, middle=middle)
     answers = []
     for probe in probes:
         match = gallery.decide(gallery.scores(probe.vector[np.newaxis]), rule)
         known = match.verdict == "known" and match.node_id is not None
         answers.append(people[match.node_id] if known and match.node_id is not None else None)
-    pairs = trials(enrolled, probes).impostor
+    pairs = trials(enrolled, probes, middle).impostor
     return _counted(probes, answers, len(pairs), int((pairs >= rule.match).sum()))
 
 
