@@ -42,10 +42,20 @@ class LiveSource:
             if device is not None
         }
         self.late_items = 0
+        self._origin_s: float | None = None
+        self._overhear: Callable[[AudioBlock], None] | None = None
+
+    def overhear(self, take: Callable[[AudioBlock], None]) -> None:
+        """Have each block given to `take` as soon as it is heard, `hold_s` before `items` gives it."""
+        self._overhear = take
+
+    def media_s(self) -> float:
+        """The time that a block or frame of this moment has; 0 before `items` is pulled."""
+        return 0.0 if self._origin_s is None else self._clock() - self._origin_s
 
     def items(self, stop: threading.Event) -> Iterator[Frame | AudioBlock]:
         """Yield frames and blocks in order of time until `stop` is set; then close both devices."""
-        origin_s = self._clock()
+        origin_s = self._origin_s = self._clock()
         held: list[tuple[float, int, Frame | AudioBlock]] = []
         number, emitted_s, last_picture_s, next_frame_s = 0, 0.0, -1.0, 0.0
         try:
@@ -54,15 +64,17 @@ class LiveSource:
                     door.keep_open(self._clock())
                 for block in self._heard():
                     number += 1
-                    item: Frame | AudioBlock = AudioBlock(max(0.0, block.time_s - origin_s), block.samples)
-                    heapq.heappush(held, (item.time_s, number, item))
+                    sound = AudioBlock(max(0.0, block.time_s - origin_s), block.samples)
+                    if self._overhear is not None:
+                        self._overhear(sound)
+                    heapq.heappush(held, (sound.time_s, number, sound))
                 now_s = self._clock() - origin_s
                 if now_s >= next_frame_s:
                     next_frame_s = max(next_frame_s + self._period_s, now_s)
                     picture = self._seen()
                     if picture is not None and picture.time_s > last_picture_s:
                         number, last_picture_s = number + 1, picture.time_s
-                        item = Frame(max(0.0, picture.time_s - origin_s), picture.image)
+                        item: Frame | AudioBlock = Frame(max(0.0, picture.time_s - origin_s), picture.image)
                         heapq.heappush(held, (item.time_s, number, item))
                 while held and held[0][0] <= now_s - self._hold_s:
                     item = heapq.heappop(held)[2]

@@ -3,6 +3,8 @@
 Who speaks is left to models/speaker_turns.py.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import ModelError
-from models.sessions import open_session
+from models.sessions import Session, open_session
 from models.waveform import SAMPLE_RATE_HZ, check_samples
 
 MODEL_FILE = "silero_vad_16k_op15.onnx"
@@ -26,6 +28,33 @@ class Span:
 
     start_s: float
     end_s: float
+
+
+class ActivityStream:
+    """The probabilities of `VoiceActivity.probabilities`, chunk by chunk as the sound comes in."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was heard: what follows does not follow on it."""
+        self._state = np.zeros((2, 1, 128), dtype=np.float32)
+        self._heard = np.zeros(_CONTEXT, dtype=np.float32)
+
+    def feed(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Probability of speech for each 32 ms that is now complete, shape (chunks,); the rest waits."""
+        self._heard = np.concatenate([self._heard, samples])
+        chunks = (self._heard.size - _CONTEXT) // _CHUNK
+        rate = np.array(SAMPLE_RATE_HZ, dtype=np.int64)
+        found = np.zeros(chunks, dtype=np.float32)
+        for chunk in range(chunks):
+            window = self._heard[chunk * _CHUNK : (chunk + 1) * _CHUNK + _CONTEXT][np.newaxis]
+            outputs = self._session.run({"input": window, "state": self._state, "sr": rate})
+            found[chunk] = outputs["output"][0, 0]
+            self._state = outputs["stateN"]
+        self._heard = self._heard[chunks * _CHUNK :]
+        return found
 
 
 class VoiceActivity:
@@ -65,18 +94,11 @@ class VoiceActivity:
         Raises ModelError for audio that is not finite or not (n,) floats in [-1, 1].
         """
         checked = check_samples(samples)
-        chunks = -(-checked.size // _CHUNK)
-        padded = np.zeros(_CONTEXT + chunks * _CHUNK, dtype=np.float32)
-        padded[_CONTEXT : _CONTEXT + checked.size] = checked
-        state = np.zeros((2, 1, 128), dtype=np.float32)
-        rate = np.array(SAMPLE_RATE_HZ, dtype=np.int64)
-        found = np.zeros(chunks, dtype=np.float32)
-        for chunk in range(chunks):
-            window = padded[chunk * _CHUNK : (chunk + 1) * _CHUNK + _CONTEXT][np.newaxis]
-            outputs = self._session.run({"input": window, "state": state, "sr": rate})
-            found[chunk] = outputs["output"][0, 0]
-            state = outputs["stateN"]
-        return found
+        return self.stream().feed(np.pad(checked, (0, -checked.size % _CHUNK)))
+
+    def stream(self) -> ActivityStream:
+        """For sound that is still coming in; streams do not disturb one another."""
+        return ActivityStream(self._session)
 
     def spans(self, samples: NDArray[Any]) -> list[Span]:
         """Spans of speech in order, none for silence or for no audio at all. Raises ModelError as above."""

@@ -30,6 +30,10 @@ class Asked:
     on_round: Callable[[Round], None] | None = None
 
 
+class AnswerFailed(HearsightError):
+    """The answer ended in a fault of the robot's own, which its log tells more about."""
+
+
 class AnsweringService:
     """Answers in the order of asking, on the event loop's thread but for `answer`, which runs on the worker's.
 
@@ -107,4 +111,7 @@ class AnsweringService:
                 answer.set_result(given)
         finally:
             self._answering = False
-            answer.cancel()  # does nothing to an answer that was given
+            if not answer.done():
+                answer.set_exception(
+                    AnswerFailed("Answering failed: ask again, or look into the robot's log.")
+                )

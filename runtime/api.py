@@ -55,6 +55,7 @@ class Api:
         self._status = status
         self._on_listening = on_listening
         self._stop = asyncio.Event()
+        self.on_listen: Callable[[], None] | None = None  # takes what is said next for a question
 
     async def run(self) -> None:
         """Serve until `stop`. Raises ApiUnavailable."""
@@ -86,6 +87,7 @@ class Api:
         app = web.Application(client_max_size=_MOST_BYTES, middlewares=[self._guard])
         app.router.add_get("/", self._page)
         app.router.add_post("/v1/ask", self._ask)
+        app.router.add_post("/v1/listen", self._listen)
         app.router.add_get("/v1/status", self._give_status)
         app.router.add_get("/v1/trace/{number:[0-9]{1,18}}", self._give_trace)
         return app
@@ -133,6 +135,12 @@ class Api:
 
     async def _give_trace(self, request: web.Request) -> web.Response:
         return _json(await self._trace(int(request.match_info["number"])))
+
+    async def _listen(self, _request: web.Request) -> web.Response:
+        if self.on_listen is None:
+            return _fault(409, "the robot has no ears now: voice.enabled is false, or it only serves")
+        self.on_listen()
+        return _json({"listening": True})
 
     async def _ask(self, request: web.Request) -> web.StreamResponse:
         asked, streamed = _read(await request.read())

@@ -41,6 +41,11 @@ class DaemonClient:
         headers = {"Content-Type": "application/json"}
         return self._call(Request(f"{self._reachable.url}/v1/ask", body, headers), timeout_s)
 
+    def listen(self) -> None:
+        """Have what is said next taken for a question. Raises DaemonRefused, OSError."""
+        headers = {"Content-Type": "application/json"}
+        self._call(Request(f"{self._reachable.url}/v1/listen", b"{}", headers), _STATUS_TIMEOUT_S)
+
     def _call(self, request: Request, timeout_s: float) -> dict[str, Any]:
         if self._reachable.token is not None:
             request.add_header("Authorization", f"Bearer {self._reachable.token}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -192,6 +192,14 @@ class Live:
         self._stopped = Event()
         self.name = "live"
         self.duration_s: float | None = None
+
+    def overhear(self, take: Callable[[AudioBlock], None]) -> None:
+        """Have sound given to `take` as soon as it is heard; called from the thread that pulls `items`."""
+        self._source.overhear(take)
+
+    def media_s(self) -> float:
+        """The time that sound of this moment has."""
+        return self._source.media_s()
 
     def clip_count(self, length_s: float) -> int | None:
         return None

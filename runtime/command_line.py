@@ -14,10 +14,23 @@ from pathlib import Path
 from drivers.media import DriverError
 from memory_store.errors import MemoryStoreError
 from models.errors import ModelError
-from runtime.commands import ask, backup, check, memory, models, people, restore, run, serve, timeline, trace
+from runtime.commands import (
+    ask,
+    backup,
+    check,
+    listen,
+    memory,
+    models,
+    people,
+    restore,
+    run,
+    serve,
+    timeline,
+    trace,
+)
 from runtime.errors import HearsightError
 
-COMMANDS = (run, serve, ask, people, timeline, memory, trace, backup, restore, models, check)
+COMMANDS = (run, serve, ask, listen, people, timeline, memory, trace, backup, restore, models, check)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

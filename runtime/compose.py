@@ -15,9 +15,7 @@ from models.language_process import LanguageProcess
 from models.manifest import Entry, Manifest
 from models.object_looks import LOOK_MODEL, LOOK_SIZE, ObjectLooks
 from models.objects import ObjectDetector
-from models.speech import SpeechRecognizer
 from models.text import TextEmbedder
-from models.voices import SpeakerTurns, VoiceActivity, VoiceEmbedder
 from runtime.binding import Binder, VoteRule
 from runtime.clock import SystemClock, local_zone
 from runtime.config import Settings
@@ -27,10 +25,8 @@ from runtime.exemplars import LearnRule, Profiles
 from runtime.face_identity import FaceIdentifier, FaceRule
 from runtime.facts import NEVER_THE_SAME, FactLearner
 from runtime.gallery import MatchRule
-from runtime.hear import Listener
 from runtime.identify import Identifier
 from runtime.media_files import MediaFiles
-from runtime.own_speech import OwnSpeech
 from runtime.presence import Presence
 from runtime.question_time import Household
 from runtime.recall import Recall, RecallLimits
@@ -104,6 +100,8 @@ def needed_models(settings: Settings) -> list[tuple[str, str | None]]:
     ]
     if models.language != NO_LANGUAGE_MODEL:
         needed.append(("language", models.language))
+    if settings.voice.enabled:
+        needed.append(("speech_synthesis", None))
     return needed
 
 
@@ -177,23 +175,6 @@ def watcher(parts: Parts) -> Watcher:
                 parts.directory(parts.entry("appearance")), accelerator=settings.models.accelerator
             )
         ),
-    )
-
-
-def listener(parts: Parts, own: OwnSpeech | None = None) -> Listener:
-    """Ears: voice activity, speaker turns, voice embedding, speech recognition; `own` is what the robot itself says."""
-    models = parts.settings.models
-    embedder = VoiceEmbedder(parts.directory(parts.entry("voice_embedding")))
-    return Listener(
-        VoiceActivity(parts.directory(parts.entry("voice_activity"))),
-        SpeakerTurns(parts.directory(parts.entry("speaker_turns")), embedder),
-        embedder,
-        SpeechRecognizer(
-            parts.directory(parts.entry("speech_recognition", models.speech_recognition)),
-            languages=models.speech_languages,
-        ),
-        carry_speech_s=parts.settings.clip.carry_speech_s,
-        own=own,
     )
 
 

@@ -157,6 +157,17 @@ class ControlSettings(Section):
     most_waiting: int = Field(8, ge=1, le=1000)
 
 
+class VoiceSettings(Section):
+    enabled: bool = False
+    loudspeaker: int | str | None = None
+    addressed_by: tuple[Literal["name", "push"], ...] = ("name", "push")
+    also_called: tuple[str, ...] = ()
+    end_silence_s: float = Field(0.8, ge=0.2, le=5)
+    longest_question_s: float = Field(15.0, ge=2, le=25)
+    listen_s: float = Field(8.0, ge=1, le=60)
+    follow_up_s: float = Field(6.0, ge=0, le=60)
+
+
 class ApiSettings(Section):
     enabled: bool = True
     host: str = Field("127.0.0.1", min_length=1, max_length=255)
@@ -195,6 +206,7 @@ class Settings(Section):
     objects: ObjectSettings = ObjectSettings()
     memorize: MemorizeSettings = MemorizeSettings()
     control: ControlSettings = ControlSettings()
+    voice: VoiceSettings = VoiceSettings()
     api: ApiSettings = Field(default_factory=ApiSettings)
     supervisor: SupervisorSettings = SupervisorSettings()
 

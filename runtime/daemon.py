@@ -7,15 +7,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from drivers.media import DriverError, Frame
+from drivers.speaker import Speaker
 from memory_store.errors import MemoryStoreError
 from memory_store.store import MemoryStore
 from models.language_process import LanguageProcess
 from models.text import TextEmbedder
 from models.yielding_language import YieldingLanguage
-from runtime import compose
+from runtime import compose, compose_hearing
 from runtime.capture import Capture, FrameItem, Pace, SoundItem
 from runtime.channel import Channel
-from runtime.clips import Source, boot_id
+from runtime.clips import Live, Source, boot_id
 from runtime.clock import Clock
 from runtime.compose_objects import object_memory
 from runtime.describe import Describer
@@ -25,10 +26,13 @@ from runtime.facts import NEVER_THE_SAME
 from runtime.media_files import MediaFiles
 from runtime.memorize import MemorizedClip, Memorizer
 from runtime.memorize_service import MemorizeService
+from runtime.own_speech import OwnSpeech
 from runtime.perceive import HeardClip, HearService, SeenClip, SeeService
 from runtime.serving import Serving, build_serving
 from runtime.stop_signals import stop_on_signals
 from runtime.supervisor import Service, Supervisor
+from runtime.talking import Talking, build_talking
+from runtime.voice import Loudspeaker
 from runtime.workers import Worker
 
 # OSError: no restart makes the system give a file, space, or a reader of the output.
@@ -70,13 +74,26 @@ class Daemon:
     """Capture, see, hear, memorize and, with a language model, describe: one source, one memory."""
 
     def __init__(
-        self, parts: compose.Parts, source: Source, pace: Pace, clock: Clock, listeners: Listeners
+        self,
+        parts: compose.Parts,
+        source: Source,
+        pace: Pace,
+        clock: Clock,
+        listeners: Listeners,
+        *,
+        loudspeaker: Callable[[OwnSpeech], Loudspeaker] | None = None,
     ) -> None:
+        """loudspeaker: makes what is spoken with, which tells OwnSpeech what it plays; else the configured device."""
         self._parts = parts
         self._source = source
         self._pace = pace
         self._clock = clock
         self._listeners = listeners
+        self._loudspeaker = loudspeaker or self._configured_loudspeaker
+
+    def _configured_loudspeaker(self, own: OwnSpeech) -> Loudspeaker:
+        assert isinstance(self._source, Live)
+        return Speaker(self._parts.settings.voice.loudspeaker, on_play=own.played, clock=self._source.media_s)
 
     async def run(self) -> Report:
         """Run until the source ends or the process is told to stop; what was captured until then is written."""
@@ -99,16 +116,22 @@ class Daemon:
         settings = self._parts.settings
         live = self._source.duration_s is None
         frames: Channel[FrameItem] = Channel("frames", 32, _is_frame if live else None)
-        sound: Channel[SoundItem] = Channel("sound", 240)
+        sound: Channel[SoundItem] = Channel("sound", 1200)
         seen: Channel[SeenClip] = Channel("seen", 2)
         heard: Channel[HeardClip] = Channel("heard", 2)
         embedder = await workers["store"].call(compose.text_embedder, self._parts)
         watcher = await workers["see"].call(compose.watcher, self._parts)
-        listener = await workers["hear"].call(compose.listener, self._parts)
+        hearing, own = await workers["hear"].call(compose_hearing.ears, self._parts), OwnSpeech()
+        listener = compose_hearing.listener(self._parts, hearing, own)
         language = self._language(stack)
         serving = None
-        if live and settings.api.enabled:
+        if live and (settings.api.enabled or settings.voice.enabled):
             serving = await build_serving(self._parts, language, embedder, workers["answer"], stack)
+        talking = None
+        if serving is not None and isinstance(self._source, Live) and settings.voice.enabled:
+            talking = build_talking(
+                self._parts, self._source, hearing, serving, workers["answer"], self._loudspeaker, own, stack
+            )
         describe = self._describe(store, workers, embedder, language, serving)
         memorizer = Memorizer(
             store,
@@ -150,7 +173,7 @@ class Daemon:
         see = SeeService(frames, seen, watcher, workers["see"])
         hear = HearService(sound, heard, listener, workers["hear"])
         providers = {**watcher.providers, **listener.providers, "text_embedding": embedder.provider}
-        return Pipeline(capture, see, hear, memorize, describe, serving, (frames, sound), providers)
+        return Pipeline(capture, see, hear, memorize, describe, serving, talking, (frames, sound), providers)
 
     def _language(self, stack: ExitStack) -> LanguageProcess | None:
         language = compose.language_model(self._parts)
@@ -206,6 +229,7 @@ class Pipeline:
     memorize: MemorizeService
     describe: DescribeService | None
     serving: Serving | None
+    talking: Talking | None
     media_channels: tuple[Channel[FrameItem], Channel[SoundItem]]
     providers: dict[str, str]
 
@@ -221,18 +245,25 @@ class Pipeline:
             rows.append(Service("describe", self._describe_to_the_end, FATAL))
         if self.serving is not None:
             rows += self.serving.table(FATAL)
+        if self.talking is not None:
+            rows += self.talking.table(FATAL)
         return rows
 
     async def _memorize_to_the_end(self) -> None:
         await self.memorize.run()
         if self.describe is not None:
             self.describe.no_more_clips()
-        elif self.serving is not None:
-            self.serving.stop()
+        else:
+            await self._stop_answering()
 
     async def _describe_to_the_end(self) -> None:
         assert self.describe is not None
         await self.describe.run()
+        await self._stop_answering()
+
+    async def _stop_answering(self) -> None:
+        if self.talking is not None:
+            await self.talking.stop()
         if self.serving is not None:
             self.serving.stop()
 

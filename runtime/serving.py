@@ -25,16 +25,19 @@ class Serving:
     """The services that answer, as rows of the daemon's table."""
 
     answering: AnsweringService
-    api: Api
+    api: Api | None
+    store: MemoryStore
 
     def table(self, fatal: tuple[type[Exception], ...]) -> list[Service]:
         """What runs."""
-        return [Service("answer", self.answering.run, fatal), Service("api", self.api.run, fatal)]
+        rows = [Service("answer", self.answering.run, fatal)]
+        return rows if self.api is None else [*rows, Service("api", self.api.run, fatal)]
 
     def stop(self) -> None:
         """End both, after the answer that is being given."""
         self.answering.stop()
-        self.api.stop()
+        if self.api is not None:
+            self.api.stop()
 
 
 async def build_serving(
@@ -74,6 +77,8 @@ async def build_serving(
             "memory": await worker.call(_counts, store),
         }
 
+    if not settings.api.enabled:
+        return Serving(answering, None, store)
     address = ApiAddress(settings.data_dir, settings.api)
     stack.callback(address.remove)
 
@@ -82,7 +87,7 @@ async def build_serving(
         on_listening(url)
 
     api = Api(settings.api, answering, trace=trace, status=status, on_listening=listening)
-    return Serving(answering, api)
+    return Serving(answering, api, store)
 
 
 def _counts(store: MemoryStore) -> dict[str, Any]:

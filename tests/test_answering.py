@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 
 from runtime.answer import Answer
-from runtime.answering import AnsweringService, Asked, TooManyQuestions
+from runtime.answering import AnswerFailed, AnsweringService, Asked, TooManyQuestions
 from runtime.errors import HearsightError
 from runtime.workers import Worker
 from tests.answers import plain_answer
@@ -110,7 +110,9 @@ def test_a_fault_of_the_code_reaches_the_supervisor_and_the_asker_is_not_left_wa
         answer = service.submit(Asked("fault"))
         with pytest.raises(KeyError):
             await asyncio.wait_for(service.run(), 10)
-        assert answer.cancelled() and service.waiting == 0
+        assert service.waiting == 0
+        with pytest.raises(AnswerFailed, match="ask again"):
+            await answer
 
     asyncio.run(scenario())
 

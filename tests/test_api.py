@@ -162,6 +162,17 @@ def test_too_large_a_request_and_unknown_addresses(served: Served) -> None:
     assert _call(f"{served.url}/v1/ask")[0] == 405
 
 
+def test_push_to_talk_reaches_the_ears_where_there_are_any(served: Served, tmp_path: Path) -> None:
+    client = running_daemon(tmp_path)
+    assert client is not None
+    with pytest.raises(DaemonRefused, match=r"voice\.enabled is false"):
+        client.listen()
+    pushed: list[int] = []
+    served.api.on_listen = lambda: pushed.append(1)
+    client.listen()
+    assert pushed == [1]
+
+
 def test_pages_of_other_sites_can_ask_nothing(served: Served) -> None:
     question = {"question": "Where?"}
     url = f"{served.url}/v1/ask"

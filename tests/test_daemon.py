@@ -21,7 +21,7 @@ from runtime import compose
 from runtime.capture import Pace
 from runtime.clips import Live
 from runtime.clock import SystemClock
-from runtime.config import ClipSettings, ModelSettings, Settings
+from runtime.config import ApiSettings, ClipSettings, ModelSettings, Settings
 from runtime.daemon import Daemon, Listeners, Report
 from runtime.memorize import MemorizedClip
 from tests.fake_devices import FakePortAudio
@@ -87,7 +87,10 @@ class House:
         self.backend = FakePortAudio()
         self.clips: list[MemorizedClip] = []
         settings = Settings(
-            data_dir=directory, clip=ClipSettings(length_s=CLIP_S), models=ModelSettings(language="none")
+            data_dir=directory,
+            clip=ClipSettings(length_s=CLIP_S),
+            models=ModelSettings(language="none"),
+            api=ApiSettings(port=0),
         )
         self.parts = compose.Parts(settings, Manifest.load())
         camera = Camera(

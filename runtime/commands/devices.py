@@ -4,6 +4,8 @@ from drivers.camera import Camera
 from drivers.microphone import Microphone
 from runtime.config import Settings
 
+BLOCK_S = 0.1  # short, because the end of a spoken question is heard no sooner than the block's
+
 
 def camera_of(settings: Settings) -> Camera:
     """The configured camera."""
@@ -13,4 +15,4 @@ def camera_of(settings: Settings) -> Camera:
 
 def microphone_of(settings: Settings) -> Microphone:
     """The configured microphone."""
-    return Microphone(settings.microphone.device, ring_s=settings.microphone.ring_s)
+    return Microphone(settings.microphone.device, ring_s=settings.microphone.ring_s, block_s=BLOCK_S)

@@ -1,0 +1,185 @@
+"""The services of a spoken conversation: one follows the microphone, one answers what was said to the robot."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.media import AudioBlock, DriverError
+from models.errors import ModelError
+from models.speech import Transcript
+from models.voices import Span
+from runtime.address import Address
+from runtime.answering import AnsweringService, Asked
+from runtime.channel import Channel
+from runtime.config import VoiceSettings
+from runtime.errors import HearsightError
+from runtime.hear import SAMPLE_RATE_HZ
+from runtime.own_speech import OwnSpeech
+from runtime.question_ear import QuestionEar, Spoken
+from runtime.voice import Voice
+from runtime.workers import Worker
+
+log = logging.getLogger(__name__)
+CONVERSATION = "voice"
+BARGE_IN_S = 0.4  # somebody else must speak for so long before the robot falls silent
+BARGE_WINDOW_S = 1.5
+_LEARNED = (HearsightError, ModelError, DriverError)
+
+
+@dataclass(frozen=True)
+class SpokenTurn:
+    """When each stage of one spoken question ended, by the blocks' clock, and what was asked and answered."""
+
+    question: str
+    answer: str
+    spoken_s: float
+    heard_s: float
+    understood_s: float
+    answered_s: float
+    first_sound_s: float | None
+
+
+class EarService:
+    """Sound in, stretches of others' speech out; stops the robot's voice when somebody speaks over it."""
+
+    def __init__(
+        self,
+        sound: Channel[AudioBlock],
+        speech: Channel[Spoken],
+        ear: QuestionEar,
+        own: OwnSpeech,
+        voice: Voice,
+        worker: Worker,
+        clock: Callable[[], float],
+    ) -> None:
+        self._sound = sound
+        self._speech = speech
+        self._ear = ear
+        self._own = own
+        self._voice = voice
+        self._worker = worker
+        self._clock = clock
+        self.interrupted = 0
+
+    async def run(self) -> None:
+        """Until the sound ends."""
+        async for block in self._sound:
+            spoken = await self._worker.call(self._others_speech, block)
+            if spoken is not None:
+                await self._speech.put(replace(spoken, heard_s=self._clock()))
+            elif self._voice.speaking and self._ear.speaking_s >= BARGE_IN_S:
+                latest = self._ear.latest(BARGE_WINDOW_S)
+                if await self._worker.call(self._others_s, latest) >= BARGE_IN_S and self._voice.speaking:
+                    self._voice.stop()
+                    self.interrupted += 1
+        await self._speech.close()
+
+    def _others_speech(self, block: AudioBlock) -> Spoken | None:
+        """The speech that has now ended, without what the robot itself said."""
+        spoken = self._ear.hear(block)
+        if spoken is None:
+            return None
+        parts = self._sorted(spoken)
+        if not parts:
+            return None
+        first, last = parts[0].start_s, parts[-1].end_s
+        samples = spoken.samples[round(first * SAMPLE_RATE_HZ) : round(last * SAMPLE_RATE_HZ)]
+        return Spoken(spoken.start_s + first, spoken.start_s + last, samples)
+
+    def _sorted(self, spoken: Spoken) -> tuple[Span, ...]:
+        whole = Span(0.0, spoken.samples.size / SAMPLE_RATE_HZ)
+        return self._own.sort(spoken.samples, spoken.start_s, [whole]).others
+
+    def _others_s(self, spoken: Spoken) -> float:
+        return sum(part.end_s - part.start_s for part in self._sorted(spoken))
+
+
+class ReplyService:
+    """Speech in; what is said to the robot is answered aloud.
+
+    It is spoken to by its name, after `listen` was called, or right after it has answered.
+    """
+
+    def __init__(
+        self,
+        speech: Channel[Spoken],
+        transcribe: Callable[[NDArray[np.float32]], Transcript],
+        asker_of: Callable[[NDArray[np.float32]], Awaitable[int | None]],
+        answering: AnsweringService,
+        voice: Voice,
+        settings: VoiceSettings,
+        *,
+        address: Address,
+        worker: Worker,
+        clock: Callable[[], float],
+    ) -> None:
+        self._speech = speech
+        self._transcribe = transcribe
+        self._asker_of = asker_of
+        self._answering = answering
+        self._voice = voice
+        self._settings = settings
+        self._address = address
+        self._worker = worker
+        self._clock = clock
+        self._open_until_s = -1.0
+        self.turns: deque[SpokenTurn] = deque(maxlen=100)
+        self.counts: Counter[str] = Counter()
+
+    def listen(self) -> None:
+        """Take what is said next for a question (push-to-talk, a wake word)."""
+        self._open_until_s = self._clock() + self._settings.listen_s
+
+    async def run(self) -> None:
+        """Until the speech ends. What goes wrong with one question is said or logged, and the next one is heard."""
+        async for spoken in self._speech:
+            try:
+                await self._take(spoken)
+            except _LEARNED as error:
+                self.counts["failed"] += 1
+                log.warning("a spoken question was not answered: %s", error)
+
+    async def _take(self, spoken: Spoken) -> None:
+        transcript = await self._worker.call(self._transcribe, spoken.samples)
+        understood_s = self._clock()
+        question = await self._worker.call(self._question, transcript.text, spoken.start_s)
+        if question is None:
+            self.counts["overheard"] += 1
+            return
+        if not question:
+            self.listen()
+            return
+        self._open_until_s = -1.0
+        self.counts["asked"] += 1
+        asker = await self._asker_of(spoken.samples)
+        text, language = await self._answer(question, asker)
+        answered_s = self._clock()
+        said = await self._voice.say(text, language)
+        self.turns.append(
+            SpokenTurn(
+                question, text, spoken.end_s, spoken.heard_s, understood_s, answered_s, said.first_sound_s
+            )
+        )
+        self._open_until_s = self._clock() + self._settings.follow_up_s
+
+    def _question(self, text: str, start_s: float) -> str | None:
+        """What is asked; "" for the robot's name alone; None where it is not spoken to."""
+        if not text:
+            return None
+        question = self._address.question(text) if "name" in self._settings.addressed_by else None
+        if question is None and start_s <= self._open_until_s:
+            return text
+        return question
+
+    async def _answer(self, question: str, asker: int | None) -> tuple[str, str]:
+        try:
+            answer = await self._answering.submit(Asked(question, asker, CONVERSATION))
+        except HearsightError as error:
+            return str(error), "en"
+        return answer.text, answer.language

@@ -1,0 +1,103 @@
+"""The robot's voice: says a text sentence by sentence, the next one synthesized while one is played."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime.workers import Worker
+
+_SENTENCE = re.compile(r".+?(?:[.!?]+[\"”’')]*(?=\s|$)|[。！？]+[”’」]*|$)", re.DOTALL)
+Sound = tuple[NDArray[np.float32], int]
+
+
+class Synthesizer(Protocol):
+    """Text to samples, float32 (n,) in [-1, 1], and their rate in Hz. Raises ModelError."""
+
+    def synthesize(self, text: str) -> Sound:
+        """See above."""
+        ...
+
+
+class Loudspeaker(Protocol):
+    """What plays. `play` returns when the sound is over or was stopped; `stop` may come from another thread."""
+
+    def play(self, samples: NDArray[np.float32], sample_rate_hz: int) -> None:
+        """Raises DriverError."""
+        ...
+
+    def stop(self) -> None:
+        """Fall silent."""
+        ...
+
+
+@dataclass(frozen=True)
+class Said:
+    """How far a text was spoken. first_sound_s: the clock when its first sound began; None where there was none."""
+
+    sentences: int
+    of: int
+    first_sound_s: float | None
+
+
+class Voice:
+    """Speaks one text at a time. synthesizers: by language, ISO 639-1; the first one takes what has none of its own."""
+
+    def __init__(
+        self,
+        synthesizers: Mapping[str, Synthesizer],
+        loudspeaker: Loudspeaker,
+        *,
+        synthesis: Worker,
+        playing: Worker,
+        clock: Callable[[], float],
+    ) -> None:
+        self._synthesizers = dict(synthesizers)
+        self._loudspeaker = loudspeaker
+        self._synthesis = synthesis
+        self._playing = playing
+        self._clock = clock
+        self._stopped = False
+        self.speaking = False
+
+    async def say(self, text: str, language: str) -> Said:
+        """Speak to the end, or until `stop`. Raises ModelError, DriverError."""
+        sentences = split_sentences(text)
+        self.speaking, self._stopped = True, False
+        spoken, first_s = 0, None
+        try:
+            following = await self._made(sentences[0], language) if sentences else None
+            while following is not None and not self._stopped:
+                first_s = self._clock() if first_s is None else first_s
+                next_text = sentences[spoken + 1] if spoken + 1 < len(sentences) else None
+                _, following = await asyncio.gather(
+                    self._playing.call(self._loudspeaker.play, *following), self._made(next_text, language)
+                )
+                spoken += not self._stopped
+        finally:
+            self.speaking = False
+        return Said(spoken, len(sentences), first_s)
+
+    def stop(self) -> None:
+        """Fall silent in the middle of a word; nothing where nothing is said."""
+        if self.speaking:
+            self._stopped = True
+            self._loudspeaker.stop()
+
+    async def _made(self, sentence: str | None, language: str) -> Sound | None:
+        if sentence is None:
+            return None
+        synthesizer = self._synthesizers.get(language) or next(iter(self._synthesizers.values()))
+        return await self._synthesis.call(synthesizer.synthesize, sentence)
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text that hold a letter or digit."""
+    parts = [match.group().strip() for match in _SENTENCE.finditer(text)]
+    return [part for part in parts if any(character.isalnum() for character in part)]
