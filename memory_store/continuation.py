@@ -16,6 +16,7 @@ from memory_store.records import Span
 UNBROKEN_S = 2.0
 # After so many clips (an hour) an event goes on as a new node, so that none grows without bound.
 MOST_CLIPS = 120
+_LONGEST_CLIP_S = 600.0
 _NEXT = "next"
 
 
@@ -28,18 +29,23 @@ class Continuation:
 
     def going_on(self, clip_id: int, text: str, event: str, start_utc_s: float) -> int | None:
         """The grounded event with this very text that lasts until the moment, in an earlier clip of the same source."""
+        # Clips first, then their nodes: CROSS JOIN keeps SQLite from looking through all events instead.
+        clips = self.database.rows(
+            """SELECT c.id FROM clips here CROSS JOIN clips c WHERE here.id = ?1 AND c.id <> ?1
+            AND c.start_utc_s >= here.start_utc_s - ?2 AND c.start_utc_s < here.start_utc_s
+            AND c.end_utc_s >= here.start_utc_s - ?3 AND c.source_name = here.source_name
+            AND c.boot_id = here.boot_id AND c.time_known = here.time_known""",
+            (clip_id, _LONGEST_CLIP_S, UNBROKEN_S),
+        )
         rows = self.database.rows(
-            """SELECT n.id FROM clips here JOIN clips c ON c.source_name = here.source_name
-                AND c.boot_id = here.boot_id AND c.time_known = here.time_known
-            JOIN node_clips nc ON nc.clip_id = c.id JOIN nodes n ON n.id = nc.node_id
-            WHERE here.id = ?1 AND c.start_utc_s < here.start_utc_s AND c.id <> here.id
-            AND c.start_utc_s >= here.start_utc_s - 600.0 AND c.end_utc_s >= here.start_utc_s - ?5
+            """SELECT n.id FROM node_clips nc CROSS JOIN nodes n ON n.id = nc.node_id
+            WHERE nc.clip_id IN (SELECT value FROM json_each(?1))
             AND n.kind = 'episodic' AND n.text = ?2 AND json_extract(n.provenance, '$.source') = 'grounded'
             AND json_extract(n.provenance, '$.event') = ?3
             AND json_extract(n.provenance, '$.corrected_by') IS NULL
             AND nc.end_utc_s >= ?4 - ?5 AND nc.start_utc_s <= ?4
             ORDER BY nc.end_utc_s DESC, n.id""",
-            (clip_id, text, event, start_utc_s, UNBROKEN_S),
+            (json.dumps([row["id"] for row in clips]), text, event, start_utc_s, UNBROKEN_S),
         )
         return next((row["id"] for row in rows if self._may_go_on(row["id"], clip_id)), None)
 
@@ -176,8 +182,8 @@ class Continuation:
             clips |= {row["clip_id"] for row in rows}
         clips |= {span.clip_id for span in self.spans(node_id)[:1]}
         row = self.database.row(
-            f"""SELECT n.id FROM node_clips nc JOIN nodes n ON n.id = nc.node_id
-            JOIN edges e ON e.source = n.id AND e.relation = 'mentions' AND e.detail = 'actor'
+            f"""SELECT n.id FROM node_clips nc CROSS JOIN nodes n ON n.id = nc.node_id
+            CROSS JOIN edges e ON e.source = n.id AND e.relation = 'mentions' AND e.detail = 'actor'
             WHERE nc.clip_id IN (SELECT value FROM json_each(?)) AND n.kind = 'episodic'
             AND e.target IN (SELECT value FROM json_each(?))
             AND (n.start_utc_s, n.id) {compare} (?, ?) ORDER BY n.start_utc_s {order}, n.id {order} LIMIT 1""",

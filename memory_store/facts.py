@@ -138,9 +138,12 @@ class Facts:
         """The facts about some faces and voices, and those about whoever is called so, by node."""
         listed = None if relations is None else json.dumps(sorted(relations))
         return self.database.rows(
-            f"""{_SELECT} WHERE (f.subject_id IN (SELECT value FROM json_each(?1))
-                OR (f.subject_id IS NULL AND f.subject IN (SELECT value FROM json_each(?2))))
-            AND (?3 IS NULL OR f.relation IN (SELECT value FROM json_each(?3))) ORDER BY f.node_id""",
+            f"""{_SELECT} WHERE f.node_id IN (
+                SELECT node_id FROM facts WHERE subject_id IN (SELECT value FROM json_each(?1))
+                AND (?3 IS NULL OR relation IN (SELECT value FROM json_each(?3)))
+                UNION ALL SELECT node_id FROM facts WHERE subject IN (SELECT value FROM json_each(?2))
+                AND subject_id IS NULL AND (?3 IS NULL OR relation IN (SELECT value FROM json_each(?3))))
+            ORDER BY f.node_id""",
             (json.dumps(list(node_ids)), json.dumps([name.casefold() for name in names]), listed),
         )
 
@@ -192,13 +195,14 @@ class Facts:
                 return node_id
         if vector is None or not alike or same > 1.0:
             return None
-        ours = checked_vector(vector, self.vectors.space("text"))
-        best = (same, 0)
-        for node_id, one in alike.items():
-            theirs = self._vector(node_id)
-            if theirs is not None and _numbers(one.object) == _numbers(triple.object):
-                best = max(best, (float(np.dot(ours, theirs)), -node_id))
-        return -best[1] or None
+        numbers = _numbers(triple.object)
+        comparable = [node_id for node_id, one in alike.items() if _numbers(one.object) == numbers]
+        nodes, vectors = self.vectors.of_nodes(comparable, "text")
+        if not nodes:
+            return None
+        cosines = vectors @ checked_vector(vector, self.vectors.space("text"))
+        best = int(np.argmax(cosines))
+        return nodes[best] if cosines[best] >= same else None
 
     def _nodes_beside(self, node_id: int) -> list[int]:
         """All faces and voices of the person to whom one belongs."""

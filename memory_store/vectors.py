@@ -1,6 +1,7 @@
 """Vectors as rows: checked, brought to length 1, stored as float32 blobs with their model's name."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,16 @@ class Vectors:
             (node_id, space.name, space.model),
         )
         return decoded(rows, space.dimension)[0] if rows else None
+
+    def of_nodes(self, node_ids: Collection[int], space_name: str) -> tuple[list[int], Vector]:
+        """Those of the nodes that have a vector in a space, by id, and these vectors, (n, dimension)."""
+        space = self.space(space_name)
+        rows = self._database.rows(
+            """SELECT node_id, vector FROM vectors WHERE node_id IN (SELECT value FROM json_each(?))
+            AND space = ? AND model = ? AND exemplar = 0 ORDER BY node_id""",
+            (json.dumps(sorted(node_ids)), space.name, space.model),
+        )
+        return [row["node_id"] for row in rows], decoded(rows, space.dimension)
 
     def _insert(
         self, node_id: int, space_name: str, vector: ArrayLike, clip_id: int | None, quality: float | None
