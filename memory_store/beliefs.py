@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from memory_store.database import Database, Row
 from memory_store.facts import CHANGED, Facts, is_rival, triple_of
-from memory_store.filters import NodeFilter, evidence_condition
 from memory_store.identity import Identity
 from memory_store.records import Belief
 
@@ -31,7 +30,6 @@ class Beliefs:
         *,
         names: Collection[str] = (),
         relations: Collection[str] | None = None,
-        before_clip: int | None = None,
     ) -> list[Belief]:
         """All that was said of a person, and of whoever is called so, with what holds now marked; oldest first.
 
@@ -53,22 +51,19 @@ class Beliefs:
                     row["polarity"],
                 )
                 groups.setdefault(key, []).append(row)
-            read = [self._belief(group, before_clip) for group in groups.values()]
+            read = [self._belief(group) for group in groups.values()]
         found = [belief for belief in read if belief is not None]
         judged = [_judged(one, found) for one in found]
         return sorted(judged, key=lambda one: (one.first_utc_s, one.node_ids))
 
-    def _belief(self, group: list[Row], before_clip: int | None) -> Belief | None:
-        """One thing said, whichever faces and voices of the person it was tied to; None: nothing before the clip."""
+    def _belief(self, group: list[Row]) -> Belief | None:
+        """One thing said, whichever faces and voices of the person it was tied to; None: no clip says so."""
         nodes = json.dumps([row["node_id"] for row in group])
         hearsay = group[0]["subject_id"] is None
-        evidence = evidence_condition(NodeFilter(before_clip=before_clip), self.database)
-        passing, parameters = ("1", ()) if evidence is None else (evidence.text, evidence.parameters)
         clips = self.database.rows(
-            f"""SELECT nc.clip_id, max(nc.weight) AS weight, max(nc.end_utc_s) AS time FROM node_clips nc
-            JOIN clips c ON c.id = nc.clip_id WHERE nc.node_id IN (SELECT value FROM json_each(?)) AND {passing}
-            GROUP BY nc.clip_id ORDER BY time, nc.clip_id""",
-            (nodes, *parameters),
+            """SELECT nc.clip_id, max(nc.weight) AS weight, max(nc.end_utc_s) AS time FROM node_clips nc
+            WHERE nc.node_id IN (SELECT value FROM json_each(?)) GROUP BY nc.clip_id ORDER BY time, nc.clip_id""",
+            (nodes,),
         )
         if not clips:
             return None

@@ -214,6 +214,11 @@ class Database:
             corrupt = (error.sqlite_errorname or "").startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
             raise translate(error, self.path if corrupt else path) from error
 
+    def version(self) -> tuple[int, int]:
+        """Two numbers of which one changes whenever another connection commits, or this one writes."""
+        row = self.row("PRAGMA data_version")
+        return (int(row[0]) if row is not None else 0, self._connection.total_changes)
+
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
         self._connection.close()

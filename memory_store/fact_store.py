@@ -77,4 +77,5 @@ class FactStore(PeopleStore):
         before_clip: int | None = None,
     ) -> list[Belief]:
         """All that was said of a person, and of whoever is called so, with what holds now marked. See `Beliefs.of`."""
-        return self._beliefs.of(person_id, names=names, relations=relations, before_clip=before_clip)
+        then = self if before_clip is None else self._past.before(before_clip)
+        return then._beliefs.of(person_id, names=names, relations=relations)

@@ -89,7 +89,7 @@ def allowed_nodes(condition: NodeFilter, database: Database, identity: Identity)
     return None if query is None else Allowed(row[0] for row in database.rows(query.text, query.parameters))
 
 
-def passing(ids: Collection[int], condition: NodeFilter, database: Database, identity: Identity) -> set[int]:
+def passing(ids: Iterable[int], condition: NodeFilter, database: Database, identity: Identity) -> set[int]:
     """Those of some nodes that exist and pass; costs what they are, not what the memory is."""
     query = node_ids(condition, database, identity) or Sql("SELECT n.id FROM nodes n WHERE 1", ())
     sql = f"{query.text} AND n.id IN (SELECT value FROM json_each(?))"

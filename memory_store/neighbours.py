@@ -47,8 +47,8 @@ class Neighbours:
         """Up to `limit` memories that pass the filter, at most `depth` edges away: near, then heavy, then newest edge.
 
         Of no relations given all but "cannot_link" are walked. The faces and voices of one person are tied by
-        "equivalence" without an edge. The way may lead through what does not pass the filter, but with
-        `before_clip` never through what was not known then. Raises UnknownId, InvalidValue.
+        "equivalence" without an edge. The way may lead through what does not pass the filter. Raises UnknownId,
+        InvalidValue.
         """
         unknown = [name for name in relations or () if name not in get_args(Relation)]
         if unknown:
@@ -56,12 +56,11 @@ class Neighbours:
         if depth < 1 or limit < 1:
             raise InvalidValue(f"depth {depth} and limit {limit}: give at least 1")
         walked = tuple(_ALL if relations is None else relations)
-        known = NodeFilter(before_clip=condition.before_clip)
         with self.database.snapshot():
-            if not passing([node_id], known, self.database, self.identity):
+            if not passing([node_id], NodeFilter(), self.database, self.identity):
                 raise UnknownId(f"no node {node_id} in this memory")
-            steps = self._walk(node_id, known, condition, walked, depth, limit)
-            nodes = self.search.nodes_of([step["node"] for _, step in steps], condition)
+            steps = self._walk(node_id, condition, walked, depth, limit)
+            nodes = self.search.nodes_of([step["node"] for _, step in steps])
         return [
             Neighbour(nodes[step["node"]], distance, step["via"], step["relation"], step["detail"])
             for distance, step in steps
@@ -70,7 +69,6 @@ class Neighbours:
     def _walk(
         self,
         start: int,
-        known: NodeFilter,
         condition: NodeFilter,
         relations: Sequence[Relation],
         depth: int,
@@ -79,21 +77,18 @@ class Neighbours:
         reached, frontier, found = {start}, [start], list[tuple[int, Row]]()
         for distance in range(1, depth + 1):
             steps: dict[int, Row] = {}
-            for row in self._steps(frontier, relations, condition):
+            for row in self._steps(frontier, relations):
                 if row["node"] not in reached:
                     steps.setdefault(row["node"], row)
-            visible = passing(list(steps), known, self.database, self.identity)
-            wanted = passing(sorted(visible), condition, self.database, self.identity)
+            wanted = passing(steps, condition, self.database, self.identity)
             found += [(distance, row) for node_id, row in steps.items() if node_id in wanted]
-            frontier = [node_id for node_id in steps if node_id in visible]
-            reached |= set(frontier)
+            frontier = list(steps)
+            reached |= set(steps)
             if len(found) >= limit or not frontier:
                 break
         return found[:limit]
 
-    def _steps(
-        self, frontier: Sequence[int], relations: Sequence[Relation], condition: NodeFilter
-    ) -> list[Row]:
+    def _steps(self, frontier: Sequence[int], relations: Sequence[Relation]) -> list[Row]:
         """The edges from and to some nodes, best first, with the other end of each as `node`."""
         ends, kinds = json.dumps(list(frontier)), json.dumps(list(relations))
         sql = """SELECT target AS node, source AS via, relation, detail, weight, id FROM edges

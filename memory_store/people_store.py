@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from memory_store.as_of import PastMemory
 from memory_store.corrections import Corrections
 from memory_store.database import Database
 from memory_store.facts import Facts
@@ -30,6 +31,8 @@ from memory_store.votes import Votes
 
 class PeopleStore:
     """Thin methods over the modules that do the work; `MemoryStore` adds the rest of the memory to it."""
+
+    _past: PastMemory  # made by `MemoryStore`, which alone can open one
 
     def __init__(
         self, database: Database, vectors: Vectors, graph: Graph, clock: Callable[[], float]
@@ -176,8 +179,9 @@ class PeopleStore:
         return self._votes.add(face_id, voice_id, clip_id, weight)
 
     def votes(self, *, before_clip: int | None = None) -> dict[tuple[int, int], float]:
-        """The summed votes of each (face, voice) pair."""
-        return self._votes.totals(before_clip)
+        """The summed votes of each (face, voice) pair; with `before_clip` as they were before that clip."""
+        then = self if before_clip is None else self._past.before(before_clip)
+        return then._votes.totals()
 
     def votes_of(self, node_id: int, now_utc_s: float, half_life_s: float) -> dict[int, float]:
         """The faded votes between a face or voice and each of its partners, by the partner's id."""

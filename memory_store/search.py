@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
@@ -58,13 +57,13 @@ class Search:
             scores = fused(near, worded)
             if text is not None:
                 scores = with_context(self._database, scores, allowed)
-                scores = favouring(scores, self._concerning(favour, scores, condition))
+                scores = favouring(scores, self._concerning(favour, scores))
             order = sorted(scores, key=lambda i: (-scores[i], -i))[:k]
             similarities = {item.node_id: item.similarity for item in near}
             channels = {"vector": set(similarities), "text": {item.node_id for item in worded}}
             if query is not None:
                 similarities |= self._similarities(query, index, [i for i in order if i not in similarities])
-            nodes = self.nodes_of(order, condition)
+            nodes = self.nodes_of(order)
             return [Hit(nodes[i], scores[i], similarities.get(i), _matched_by(channels, i)) for i in order]
 
     def clips(
@@ -104,7 +103,7 @@ class Search:
                 f"SELECT * FROM nodes {where} ORDER BY start_utc_s DESC, id DESC LIMIT ?",
                 (*parameters, -1 if limit is None else limit),
             )
-            return self._as_of([node_of_row(row) for row in reversed(rows)], condition)
+            return [node_of_row(row) for row in reversed(rows)]
 
     def _latest(self, condition: NodeFilter, k: int) -> list[Hit]:
         return [Hit(node, 0.0, None, ("filter",)) for node in reversed(self.select(condition, k))]
@@ -127,35 +126,20 @@ class Search:
         nodes, similarities = scan(self._database, index.space, query, after_id=0, allowed=worded)
         return {near.node_id: near.similarity for near in best_nodes(nodes, similarities, len(node_ids))}
 
-    def _concerning(self, person_ids: Collection[int], scores: Scores, condition: NodeFilter) -> list[int]:
+    def _concerning(self, person_ids: Collection[int], scores: Scores) -> list[int]:
         """Those of the scored nodes that concern one of the persons."""
         found: list[int] = []
         for person_id in person_ids:
-            theirs = NodeFilter(person_id=person_id, before_clip=condition.before_clip)
+            theirs = NodeFilter(person_id=person_id)
             found += passing(scores, theirs, self._database, self._identity)
         return found
 
-    def nodes_of(self, ids: list[int], condition: NodeFilter) -> dict[int, Node]:
-        """The nodes of some ids; with `before_clip` as they were then."""
+    def nodes_of(self, ids: list[int]) -> dict[int, Node]:
+        """The nodes of some ids."""
         rows = self._database.rows(
             "SELECT * FROM nodes WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(ids),)
         )
-        return {node.id: node for node in self._as_of([node_of_row(row) for row in rows], condition)}
-
-    def _as_of(self, nodes: list[Node], condition: NodeFilter) -> list[Node]:
-        """With `before_clip`: weight and times of the nodes as they were then."""
-        if condition.before_clip is None or not nodes:
-            return nodes
-        evidence = evidence_condition(NodeFilter(before_clip=condition.before_clip), self._database)
-        assert evidence is not None
-        rows = self._database.rows(
-            f"""SELECT nc.node_id, sum(nc.weight) AS weight, min(nc.start_utc_s) AS start, max(nc.end_utc_s) AS end
-            FROM node_clips nc JOIN clips c ON c.id = nc.clip_id
-            WHERE nc.node_id IN (SELECT value FROM json_each(?)) AND {evidence.text} GROUP BY nc.node_id""",
-            (json.dumps([node.id for node in nodes]), *evidence.parameters),
-        )
-        then = {row["node_id"]: row for row in rows}
-        return [_node_then(node, then[node.id]) if node.id in then else node for node in nodes]
+        return {node.id: node for node in map(node_of_row, rows)}
 
     def _evidence(self, node_ids: list[int], condition: NodeFilter) -> dict[int, list[int]]:
         """For each node, the clips that speak for it and pass the filter."""
@@ -170,18 +154,6 @@ class Search:
         for row in rows:
             found.setdefault(row["node_id"], []).append(row["clip_id"])
         return found
-
-
-def _node_then(node: Node, row: object) -> Node:
-    values = dict(row)  # type: ignore[call-overload]
-    return replace(
-        node,
-        weight=values["weight"],
-        start_utc_s=values["start"],
-        end_utc_s=values["end"],
-        first_seen_utc_s=values["start"],
-        last_seen_utc_s=values["end"],
-    )
 
 
 def _matched_by(channels: Mapping[str, Collection[int]], node_id: int) -> tuple[str, ...]:

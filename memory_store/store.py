@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from memory_store import switch
+from memory_store.as_of import PastMemory, known_then
 from memory_store.backup import Backup, back_up
 from memory_store.clips import Clips
 from memory_store.database import Database
@@ -18,7 +19,7 @@ from memory_store.directory_lock import DirectoryLock
 from memory_store.errors import ReadOnlyStorage
 from memory_store.events import Events
 from memory_store.fact_store import FactStore
-from memory_store.filters import FilterArguments, NodeFilter
+from memory_store.filters import FilterArguments, NodeFilter, node_ids
 from memory_store.forget import Forgetting
 from memory_store.graph import Graph
 from memory_store.index import EXACT_BELOW, SpaceIndex
@@ -78,6 +79,7 @@ class MemoryStore(FactStore):
         self._search = Search(database, self._identity)
         self._neighbours = Neighbours(database, self._identity, self._search)
         self._timeline = Timeline(database, self._search, self._identity)
+        self._past = PastMemory(database, lambda directory: MemoryStore.open(directory, spaces, clock=clock))
         self._events = Events(database, self._clips, self._graph, self._search, self._identity, self._vectors)
 
     @classmethod
@@ -116,6 +118,7 @@ class MemoryStore(FactStore):
 
     def close(self) -> None:
         """Save what the indexes hold and close the database."""
+        self._past.close()
         for index in self._indexes.values():
             index.close()
         self._database.close()
@@ -277,7 +280,8 @@ class MemoryStore(FactStore):
 
     def nodes(self, *, limit: int | None = None, **condition: Unpack[FilterArguments]) -> list[Node]:
         """The nodes that pass a filter, by start time; a limit keeps the latest. See `NodeFilter`."""
-        return self._search.select(NodeFilter(**condition), limit)
+        past, condition = self._then(condition)
+        return past._search.select(NodeFilter(**condition), limit)
 
     # Vectors and indexes
 
@@ -306,6 +310,22 @@ class MemoryStore(FactStore):
 
     # Recall
 
+    def as_of(self, clip_id: int) -> "MemoryStore":
+        """The memory as it was before a clip, by clip order; to be read, not closed. See memory_store/as_of.py.
+
+        The copy is kept until another one is asked for or this memory changes.
+        """
+        return self._past.before(clip_id)
+
+    def _then(self, condition: FilterArguments) -> "tuple[MemoryStore, FilterArguments]":
+        """Whom to ask, and for what, where a filter may hold `before_clip`."""
+        clip_id = condition.get("before_clip")
+        if clip_id is None:
+            return self, condition
+        node_ids(NodeFilter(**condition), self._database, self._identity)  # raises what is unknown altogether
+        past = self.as_of(clip_id)
+        return past, known_then(condition, past)
+
     def search_node(
         self,
         *,
@@ -323,8 +343,9 @@ class MemoryStore(FactStore):
         its cosine. Memories of the persons in `favour` count more. Without words and vector the latest k
         nodes come back.
         """
-        index = self._index(space)
-        return self._search.nodes(
+        past, condition = self._then(condition)
+        index = past._index(space)
+        return past._search.nodes(
             NodeFilter(**condition),
             text=text,
             vector=vector,
@@ -345,8 +366,9 @@ class MemoryStore(FactStore):
         **condition: Unpack[FilterArguments],
     ) -> list[ClipHit]:
         """The k clips whose nodes are found best, each with those nodes; arguments as in `search_node`."""
-        index = self._index(space)
-        return self._search.clips(
+        past, condition = self._then(condition)
+        index = past._index(space)
+        return past._search.clips(
             NodeFilter(**condition), text=text, vector=vector, index=index, k=k, threshold=threshold
         )
 
@@ -360,7 +382,8 @@ class MemoryStore(FactStore):
         **condition: Unpack[FilterArguments],
     ) -> list[Neighbour]:
         """What is tied to a memory by edges, nearest first; see `Neighbours.of`."""
-        return self._neighbours.of(
+        past, condition = self._then(condition)
+        return past._neighbours.of(
             node_id, NodeFilter(**condition), relations=relations, depth=depth, limit=limit
         )
 
@@ -383,14 +406,16 @@ class MemoryStore(FactStore):
         before_clip: int | None = None,
     ) -> list[TimelineRow]:
         """What happened, in the order of time; a limit keeps the latest rows."""
-        condition = NodeFilter(
-            kinds=("episodic", "semantic"),
-            person_id=person_id,
-            after_utc_s=after_utc_s,
-            before_utc_s=before_utc_s,
-            before_clip=before_clip,
+        past, condition = self._then(
+            {
+                "kinds": ("episodic", "semantic"),
+                "person_id": person_id,
+                "after_utc_s": after_utc_s,
+                "before_utc_s": before_utc_s,
+                "before_clip": before_clip,
+            }
         )
-        return self._timeline.rows(condition, limit)
+        return past._timeline.rows(NodeFilter(**condition), limit)
 
     # Traces and state
 

@@ -29,18 +29,10 @@ class Votes:
         sql = "INSERT INTO votes VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
         return self.database.write(sql, (face_id, voice_id, clip_id, weight)).rowcount == 1
 
-    def totals(self, before_clip: int | None = None) -> dict[tuple[int, int], float]:
-        """The sum of votes of each (face, voice) pair, of earlier clips only where one is given."""
-        where, parameters = "", tuple[int, ...]()
-        if before_clip is not None:
-            if self.database.row("SELECT 1 FROM clips WHERE id = ?", (before_clip,)) is None:
-                raise UnknownId(f"no clip {before_clip} in this memory")
-            where = """JOIN clips c ON c.id = votes.clip_id
-                WHERE (c.start_utc_s, c.id) < (SELECT start_utc_s, id FROM clips WHERE id = ?)"""
-            parameters = (before_clip,)
+    def totals(self) -> dict[tuple[int, int], float]:
+        """The sum of votes of each (face, voice) pair."""
         rows = self.database.rows(
-            f"SELECT face_id, voice_id, sum(weight) AS total FROM votes {where} GROUP BY face_id, voice_id",
-            parameters,
+            "SELECT face_id, voice_id, sum(weight) AS total FROM votes GROUP BY face_id, voice_id"
         )
         return {(row["face_id"], row["voice_id"]): row["total"] for row in rows}
 

@@ -13,7 +13,7 @@ from memory_store import MemoryStore, NodeKind
 from memory_store.database import Database
 from memory_store.index import SpaceIndex
 from memory_store.index_file import IndexFile
-from tests.memory_samples import SATURDAY_UTC_S, SPACES, add_clip, add_face, unit
+from tests.memory_samples import SATURDAY_UTC_S, SPACES, add_clip, unit
 
 KINDS: tuple[NodeKind, ...] = ("episodic", "semantic", "object")
 
@@ -109,12 +109,12 @@ def test_filters_are_exact(exact_below: int, lines: list[Line], wanted: dict[str
 
 def check_filters(store: MemoryStore, lines: list[Line], wanted: dict[str, Any]) -> None:
     with store.transaction():
-        clip_ids = {number: add_clip(store, number, place=PLACES[number]) for number in WRITING_ORDER}
-        faces = [add_face(store, clip_ids[0]) for _ in range(2)]
+        span: dict[str, Any] = {"clip_id": None, "start_utc_s": 0.0, "end_utc_s": 0.0}
+        faces = [store.add_node("face", "", **span) for _ in range(2)]
         persons = [store.create_person() for _ in faces]
         for person_id, face in zip(persons, faces, strict=True):
             store.bind(person_id, face)
-        span = {"clip_id": None, "start_utc_s": 0.0, "end_utc_s": 0.0}
+        clip_ids = {number: add_clip(store, number, place=PLACES[number]) for number in WRITING_ORDER}
         places = {"Kitchen": store.add_node("place", "Kitchen", **span)}
         things = {
             name: store.add_node("object", "", provenance={"class": name}, **span)

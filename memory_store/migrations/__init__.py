@@ -9,6 +9,7 @@ from memory_store.migrations import (
     m006_facts,
     m008_words,
     m009_vector_cache,
+    m010_clip_marks,
 )
 from memory_store.migrations.registry import APPLICATION_ID, migrations
 
@@ -22,5 +23,6 @@ __all__ = [
     "m006_facts",
     "m008_words",
     "m009_vector_cache",
+    "m010_clip_marks",
     "migrations",
 ]

@@ -48,7 +48,8 @@ def main(options: argparse.Namespace) -> int:
     """Print the memories, best first."""
     if not 1 <= options.k <= MOST:
         raise HearsightError(f"--k {options.k}: give a number from 1 to {MOST}")
-    with session.opened(options) as (parts, store):
+    with session.opened(options) as (parts, opened):
+        store = opened if options.before_clip is None else opened.as_of(options.before_clip)
         hits = store.search_node(
             **_query(parts, store, options), k=options.k, **_filter(parts, store, options)
         )
@@ -92,7 +93,6 @@ def _filter(parts: compose.Parts, store: MemoryStore, options: argparse.Namespac
         "after_utc_s": session.instant(options.after, zone, "--after"),
         "before_utc_s": session.instant(options.before, zone, "--before"),
         "clip_id": options.clip,
-        "before_clip": options.before_clip,
     }
 
 
