@@ -3,6 +3,7 @@
 The layout is that of https://www.sqlite.org/fileformat2.html, sections 1.3, 1.6 and 2.1.
 """
 
+import mmap
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +27,9 @@ class RawPages:
     """A database file, read page by page; what is not well formed is passed over."""
 
     def __init__(self, path: Path) -> None:
-        self._data = path.read_bytes()
+        with open(path, "rb") as file:
+            empty = path.stat().st_size == 0
+            self._data = b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         size = struct.unpack_from(">H", self._data, 16)[0] if len(self._data) > 100 else 0
         size = 65536 if size == 1 else size
         sound = self._data[:15] == b"SQLite format 3" and size >= 512 and not size & (size - 1)
@@ -119,7 +122,7 @@ def _value(payload: bytes, position: int, kind: int) -> tuple[Value, int]:
     return (part.decode("utf-8") if kind % 2 else part), position + size
 
 
-def _varint(data: bytes, position: int) -> tuple[int, int]:
+def _varint(data: bytes | mmap.mmap, position: int) -> tuple[int, int]:
     value = 0
     for i in range(8):
         byte = data[position + i]

@@ -41,7 +41,8 @@ def translate(error: sqlite3.Error, path: Path) -> MemoryStoreError:
     if code.startswith("SQLITE_NOTADB"):
         return DatabaseUnusable(
             f"{path} is not a SQLite database, or its first page is damaged: "
-            "restore a backup with `hearsight restore`, or name another directory"
+            "restore a backup with `hearsight restore`, save what can be read with `hearsight memory repair`, "
+            "or name another directory"
         )
     if code.startswith("SQLITE_CORRUPT"):
         return DatabaseUnusable(

@@ -62,7 +62,12 @@ def switch(directory: Path, aside: str, kept: tuple[str, ...] = ()) -> Path:
         if path.is_dir():
             sync_directory(path)
     new = [name for name in _PARTS if (prepared / name).exists()]
-    plan = {"aside": aside, "new": new, "old": [name for name in _PARTS if name not in kept]}
+    taken = aside
+    for number in range(2, 1000):
+        if not (directory / taken).exists():
+            break
+        taken = f"{aside}-{number}"
+    plan = {"aside": taken, "new": new, "old": [name for name in _PARTS if name not in kept]}
     part = directory / f"{_PLAN}.part"
     with open(part, "w", encoding="utf-8") as file:
         json.dump(plan, file)

@@ -62,6 +62,8 @@ def test_a_log_on_a_read_only_disk_is_read_too(tmp_path: Path) -> None:
     before = {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
     with read_only_disk(directory), open_memory(directory) as store:
         _check_reading(store, ["first", "second", "in the log"])
+        assert store.back_up(tmp_path / "backup.zip", 0.0).manifest.counts["nodes"] == 3
+        assert store.verify() == []
     assert {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()} == before
 
 

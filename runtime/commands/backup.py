@@ -23,6 +23,7 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Write the backup and print what it holds."""
+    session.require_memory(session.parts_of(options))
     with session.opened(options) as (_, store):
         done = store.back_up(options.target.expanduser(), SystemClock().utc_s())
     manifest = done.manifest

@@ -28,6 +28,7 @@ def add_to(verbs: session.Commands, shared: argparse.ArgumentParser) -> None:
 def verify_memory(options: argparse.Namespace) -> int:
     """Print every fault; 1 when there is one."""
     parts = session.parts_of(options)
+    session.require_memory(parts)
     try:
         store = compose.open_store(parts)
     except DatabaseUnusable as error:
@@ -52,6 +53,7 @@ def repair_memory(options: argparse.Namespace) -> int:
     """Repair, and print what was done, what is lost and what stays wrong; 1 when something does."""
     parts = session.parts_of(options)
     directory = parts.settings.data_dir
+    session.require_memory(parts)
     with only_instance(directory):
         done = repair(
             directory,

@@ -57,6 +57,13 @@ def opened(options: argparse.Namespace) -> Iterator[tuple[compose.Parts, MemoryS
         store.close()
 
 
+def require_memory(parts: compose.Parts) -> None:
+    """Raise HearsightError where there is no memory yet: an empty one made by mistake would pass for a sound one."""
+    directory = parts.settings.data_dir
+    if not any((directory / name).exists() for name in ("memory.db", "switch.json")):
+        raise HearsightError(f"no memory in {directory}: name another directory with --data-dir")
+
+
 def zone_of(parts: compose.Parts) -> ZoneInfo:
     """The residents' time zone."""
     return local_zone(parts.settings.robot.timezone)
