@@ -60,6 +60,17 @@ class Round:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A picture that belongs to an answer: its node, its file under the data directory with its hash, when, where."""
+
+    id: int
+    file: str
+    sha256: str
+    utc_s: float
+    place: str
+
+
+@dataclass(frozen=True)
 class Answer:
     """What the robot says to a question, and why.
 
@@ -84,6 +95,7 @@ class Answer:
     model_calls: int
     duration_s: float
     asked_utc_s: float
+    pictures: tuple[Picture, ...] = ()
     trace_id: int | None = None
 
     def to_json(self) -> dict[str, Any]:

@@ -24,6 +24,16 @@ def answer_json(answer: Answer) -> dict[str, object]:
             }
             for item in answer.evidence
         ],
+        "pictures": [
+            {
+                "id": picture.id,
+                "file": picture.file,
+                "sha256": picture.sha256,
+                "time": iso_utc(picture.utc_s),
+                "place": picture.place,
+            }
+            for picture in answer.pictures
+        ],
         "rounds": len(answer.rounds),
         "model_calls": answer.model_calls,
         "duration_s": answer.duration_s,

@@ -9,13 +9,15 @@ from zoneinfo import ZoneInfo
 from memory_store.errors import DatabaseBusy, ReadOnlyStorage, StorageFull
 from models.errors import ModelError
 from models.language import Completion, LanguageModel
-from runtime.answer import Action, Answer, Evidence, Method, Round, Search
+from runtime.answer import Action, Answer, Evidence, Method, Picture, Round, Search
 from runtime.control_turn import RoundPrompt, Turn, build_prompt, evidence_line, read_turn, turn_grammar
 from runtime.evidence_pool import EvidencePool
 from runtime.fact_answers import answer_from_facts
 from runtime.grounding import content_terms, coverage, found_terms
 from runtime.judge import as_told, fault_of, says_unknown
 from runtime.name_evidence import maybe_names
+from runtime.object_answers import answer_about_objects
+from runtime.pictures import pictures_of
 from runtime.prompts import Prompt, load_prompt
 from runtime.question import Question, read_question
 from runtime.question_time import Household
@@ -45,6 +47,7 @@ class _Said:
     method: Method
     confidence: float
     abstained: bool = False
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,6 +145,7 @@ class Control:
             model_calls=sum(item.action != "failed" for item in rounds.done),
             duration_s=round(self._timer() - started, 4),
             asked_utc_s=now,
+            pictures=said.pictures,
         )
         return self._kept(answer)
 
@@ -162,13 +166,16 @@ class Control:
             words, reason = question.unclear_time
             text = speech.phrase("unclear_time", words=words, reason=speech.phrase(f"time_{reason}"))
             return _Said(text, (), "computed", 0.0, abstained=True)
-        computed = answer_from_timeline(self._store, question, speech) or answer_from_facts(
-            self._store, question, speech
+        computed = (
+            answer_about_objects(self._store, question, speech)
+            or answer_from_timeline(self._store, question, speech)
+            or answer_from_facts(self._store, question, speech)
         )
         if computed is None:
             return None
         evidence = tuple(self._recall.evidence_of(computed.node_ids))
-        return _Said(computed.text, evidence, "computed", computed.confidence)
+        pictures = pictures_of(self._store, computed.pictures)
+        return _Said(computed.text, evidence, "computed", computed.confidence, pictures=pictures)
 
     def _with_search(
         self, question: Question, speech: Speech, pool: EvidencePool, rounds: _Rounds, notes: list[str]

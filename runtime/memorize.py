@@ -22,6 +22,7 @@ from runtime.hear import SAMPLE_RATE_HZ, Hearing
 from runtime.identify import Identified, Identifier
 from runtime.media_files import MediaFiles, keyframe_name, portrait_name, sound_name
 from runtime.names import learn_names, provenance_of_names
+from runtime.object_claims import claim_objects
 from runtime.object_memory import ObjectMemory
 from runtime.object_scene import ClipObjects
 from runtime.object_views import Keyframe
@@ -83,7 +84,7 @@ class Memorizer:
             if self._objects is not None and not quiet:
                 self._objects.write(clip_id, span, things)
             lines = [] if quiet else grounded_lines(who, sight.keyframes) + things.lines
-            stored = self._add_lines(clip_id, span, lines)
+            stored = self._add_lines(clip_id, span, claim_objects(self._store, lines, things.placed))
             learn_names(self._store, clip_id, stored)
             self._facts.learn(stored)
             if not quiet:

@@ -85,6 +85,12 @@ def name_of(label: str, language: Language) -> str:
     return label if kind is None or language == "en" else kind.chinese[0]
 
 
+def names_of(label: str) -> tuple[str, ...]:
+    """All words for a class, English and Chinese; none for what is no class."""
+    kind = kinds().get(label)
+    return () if kind is None else (*kind.english, *kind.chinese)
+
+
 # A name of one character must stand alone: 书 also begins 书包.
 _BEFORE_ONE = r"(?:^|(?<=[^\u3400-\u9fff])|(?<=[本的把只条台张个我你他她它这那见到了]))"
 _AFTER_ONE = r"(?:$|(?=[^\u3400-\u9fff])|(?=[在放是去呢哪有了吗给长被不还也都送上里]))"

@@ -15,6 +15,7 @@ from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
 from runtime.answer import Evidence, Search
 from runtime.grounding import coverage
+from runtime.pictures import picture_words
 from runtime.question import Question
 
 EmbedQuery = Callable[[list[str]], NDArray[np.float32]]
@@ -136,7 +137,7 @@ class Recall:
             start_utc_s=node.start_utc_s,
             end_utc_s=node.end_utc_s,
             text=node.text,
-            line=as_data(self.store.render(node.text)),
+            line=as_data(self.store.render(node.text) or picture_words(node.provenance)),
             score=hit.score,
             similarity=hit.similarity,
             matched_by=hit.matched_by,

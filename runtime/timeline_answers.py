@@ -23,11 +23,12 @@ _EPISODIC: tuple[NodeKind, ...] = ("episodic",)
 
 @dataclass(frozen=True)
 class ComputedAnswer:
-    """A sentence and the nodes that prove it; confidence in [0, 1]."""
+    """A sentence and the nodes that prove it; confidence in [0, 1]; pictures: the image nodes to show with it."""
 
     text: str
     node_ids: tuple[int, ...]
     confidence: float
+    pictures: tuple[int, ...] = ()
 
 
 def answer_from_timeline(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:

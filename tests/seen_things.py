@@ -1,7 +1,7 @@
 """A home whose camera sees made-up things: boxes and looks as the detector would give them, memorized clip by clip."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -127,12 +127,7 @@ class ObjectHome:
             ))
             for one in tracks
         )  # fmt: skip
-        said = tuple(
-            HeardSpeech(
-                begin + one.start_s, begin + one.end_s, one.text, one.language, 0.9, False, one.vector
-            )
-            for one in speech
-        )
+        said = tuple(replace(one, start_s=begin + one.start_s, end_s=begin + one.end_s) for one in speech)
         end = ClipEnd(span, had_video=True, had_audio=True, dropped_frames=0, last=False)
         done = self.memorizer.memorize(end, Sight(moved, frames, 150, changed), Hearing(said))
         assert done is not None

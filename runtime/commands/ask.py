@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from urllib.error import URLError
 from zoneinfo import ZoneInfo
@@ -36,13 +37,13 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Answer, and print the answer with its evidence; by the running daemon, or else here."""
     parts = session.parts_of(options)
-    zone = session.zone_of(parts)
+    zone, directory = session.zone_of(parts), parts.settings.data_dir
     daemon = running_daemon(parts.settings.data_dir) if options.language is None else None
     with _by_daemon(daemon) if daemon is not None else _here(options) as ask:
         if options.question is not None:
-            _show(ask(options.question), zone, as_json=options.json)
+            _show(ask(options.question), zone, directory, as_json=options.json)
             return 0
-        return _converse(ask, zone, as_json=options.json)
+        return _converse(ask, zone, directory, as_json=options.json)
 
 
 @contextmanager
@@ -70,7 +71,7 @@ def _here(options: argparse.Namespace) -> Iterator[Asker]:
                 language.close()
 
 
-def _converse(ask: Asker, zone: ZoneInfo, *, as_json: bool) -> int:
+def _converse(ask: Asker, zone: ZoneInfo, directory: Path, *, as_json: bool) -> int:
     """Questions from the standard input until it ends; one that cannot be answered does not end the rest."""
     status = 0
     while True:
@@ -82,7 +83,7 @@ def _converse(ask: Asker, zone: ZoneInfo, *, as_json: bool) -> int:
         if not question.strip():
             continue
         try:
-            _show(ask(question.strip()), zone, as_json=as_json)
+            _show(ask(question.strip()), zone, directory, as_json=as_json)
         except (HearsightError, ModelError) as error:
             status = 1
             session.print_json({"error": str(error)}) if as_json else print(
@@ -90,19 +91,21 @@ def _converse(ask: Asker, zone: ZoneInfo, *, as_json: bool) -> int:
             )
 
 
-def _show(answer: Mapping[str, Any], zone: ZoneInfo, *, as_json: bool) -> None:
+def _show(answer: Mapping[str, Any], zone: ZoneInfo, directory: Path, *, as_json: bool) -> None:
     if as_json:
         session.print_json(answer)
     else:
-        print_answer(answer, zone)
+        print_answer(answer, zone, directory)
 
 
-def print_answer(answer: Mapping[str, Any], zone: ZoneInfo) -> None:
-    """The answer and its evidence for people."""
+def print_answer(answer: Mapping[str, Any], zone: ZoneInfo, directory: Path) -> None:
+    """The answer and its evidence for people; pictures lie under the data directory."""
     print(answer["answer"])
     for item in answer["evidence"]:
         moment = datetime.fromisoformat(item["start"]).astimezone(zone).strftime("%Y-%m-%d %H:%M:%S")
         print(f"  [{item['id']}] {moment}  {item['text']}")
+    for picture in answer.get("pictures", ()):
+        print(f"  picture: {directory / picture['file']}")
     how, trace = _HOW[answer["method"]], answer["trace"]
     kept = "no trace kept" if trace is None else f"trace {trace}"
     print(f"  {how}, {answer['model_calls']} model calls, {answer['duration_s']:.1f} s, {kept}", flush=True)

@@ -1,0 +1,295 @@
+"""Answers about things, from pictures and from what people said: a place, a time, a picture; the last one counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memory_store.objects import KnownObject, Sighting
+from memory_store.records import Node, NodeKind
+from memory_store.store import MemoryStore
+from runtime.grounding import coverage
+from runtime.object_kinds import find_kinds, name_of, names_of
+from runtime.object_owners import Owner, belongs, holders_of, owners_of
+from runtime.object_places import spot_words
+from runtime.object_question import ObjectQuestion, read_object_question
+from runtime.question import Question
+from runtime.quotes import quote_in, sentences_in, speaker_in, states_something
+from runtime.say import Speech
+from runtime.timeline_answers import ComputedAnswer
+
+MOST_TOLD = 3
+_EPISODIC: tuple[NodeKind, ...] = ("episodic",)
+_PLACED = re.compile(
+    r"\b(?:put|left|leave|keep|kept|placed?|stored?|hid(?:den)?|hung|dropped|is|are|was|were|lies?|lying|sits?|stands?"
+    r"|'s|'re)\b.*\b(?:in|on|under|at|by|behind|beside|next|near|inside|into|onto|upstairs|downstairs|here|over"
+    r"|above|below|between|with)\b|(?:放|搁|落|留|忘|挂|藏|收|摆|塞)(?:在|到|进)|在.{1,12}(?:里|上|下|边|面|旁|中|间|头)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One thing known of where something is: a picture, or a line that says so."""
+
+    utc_s: float
+    sighting: Sighting | None = None
+    line: Node | None = None
+
+
+def answer_about_objects(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
+    """The computed answer, or None where the question is about something else or nothing is known of it."""
+    asked = read_object_question(question)
+    if asked is None:
+        return None
+    objects, owner = _meant(store, asked)
+    match asked.ask:
+        case "where":
+            return _where(store, question, asked, objects, owner, speech)
+        case "look":
+            return _look(store, question, asked, objects, owner, speech)
+        case "gave" | "whose":
+            return _whose(store, asked, speech)
+        case "has":
+            return _has(store, asked, objects, speech)
+
+
+def _meant(store: MemoryStore, asked: ObjectQuestion) -> tuple[list[KnownObject], Owner | None]:
+    """The objects that may be meant, and what ties them to whom the question names; all where nothing does."""
+    if not asked.label:
+        return [], None
+    known = store.objects.known([asked.label])
+    if asked.owners or asked.owner_name:
+        ids, names = set(asked.owners), {asked.owner_name.casefold()} - {""}
+        tied = [(one, owner) for one in known if (owner := belongs(store, one.id, ids, names)) is not None]
+        own = [pair for pair in tied if pair[1].relation == "belongs_to"] or tied
+        if own:
+            return [one for one, _ in own], own[0][1]
+    return known, None
+
+
+def _span(question: Question) -> tuple[float | None, float | None]:
+    return (question.time.start_utc_s, question.time.end_utc_s) if question.time else (None, None)
+
+
+def _sightings(
+    store: MemoryStore,
+    question: Question,
+    asked: ObjectQuestion,
+    objects: Sequence[KnownObject],
+    *,
+    only: bool,
+) -> list[Sighting]:
+    """The latest picture of each place where one of the objects was, latest first."""
+    if not asked.label:
+        return []
+    after, before = _span(question)
+    ids = [one.id for one in objects]
+    some = store.objects.class_node(asked.label)
+    if some is not None and not only:
+        ids.append(some)
+    found = store.objects.sightings(ids, after_utc_s=after, before_utc_s=before, limit=60)
+    latest: dict[tuple[object, ...], Sighting] = {}
+    for sighting in found:
+        key = (sighting.object_id, sighting.held, *sorted(sighting.spot.items()))
+        latest.setdefault(key, sighting)
+    return list(latest.values())
+
+
+def _statements(
+    store: MemoryStore, question: Question, asked: ObjectQuestion, terms: Sequence[str]
+) -> list[Node]:
+    """What people said of where the thing is, latest first; of those asked about where they said something."""
+    after, before = _span(question)
+    hits = store.search_node(
+        text=" ".join(dict.fromkeys((*terms, *names_of(asked.label)))),
+        kinds=_EPISODIC,
+        after_utc_s=after,
+        before_utc_s=before,
+        k=60,
+    )
+    found = [hit.node for hit in hits if _says_where(hit.node, asked, terms)]
+    found.sort(key=lambda node: (-node.start_utc_s, -node.id))
+    own = [node for node in found if asked.owners and _speaker_id(store, node) in asked.owners]
+    return own or found
+
+
+def _says_where(node: Node, asked: ObjectQuestion, terms: Sequence[str]) -> bool:
+    quote = quote_in(node.text)
+    if quote is None or node.provenance.get("speech_source") == "screen":
+        return False
+    for sentence in sentences_in(quote):
+        named = bool(asked.label) and any(label == asked.label for _, _, label in find_kinds(sentence))
+        if not (named or (terms and coverage(terms, sentence) == 1.0)):
+            continue
+        if states_something(sentence) and _PLACED.search(sentence):
+            return True
+    return False
+
+
+def _speaker_id(store: MemoryStore, node: Node) -> int | None:
+    actors = [
+        edge.target for edge in store.edges(node.id) if edge.source == node.id and edge.detail == "actor"
+    ]
+    person = store.person_of(actors[0]) if actors else None
+    return None if person is None else person.id
+
+
+def _where(
+    store: MemoryStore,
+    question: Question,
+    asked: ObjectQuestion,
+    objects: Sequence[KnownObject],
+    owner: Owner | None,
+    speech: Speech,
+) -> ComputedAnswer | None:
+    seen = _sightings(store, question, asked, objects, only=owner is not None)
+    said = _statements(store, question, asked, asked.terms)
+    found = [_Found(one.image.start_utc_s, sighting=one) for one in seen]
+    found += [_Found(node.start_utc_s, line=node) for node in said]
+    if not found:
+        return None
+    found.sort(key=lambda one: -one.utc_s)
+    shown = found[:MOST_TOLD]
+    thing = _thing(store, asked, owner, speech)
+    parts = [_told(store, one, thing, speech, first=index == 0) for index, one in enumerate(shown)]
+    if (asked.owners or asked.owner_name) and owner is None and shown[0].sighting is not None:
+        parts.append(speech.phrase("object_whose_unknown", thing=name_of(asked.label, speech.language)))
+    pictures = [one.sighting.image.id for one in shown if one.sighting is not None]
+    evidence = [node.id for one in shown if (node := one.line or (one.sighting and one.sighting.image))]
+    confidence = 0.9 if owner is not None or not (asked.owners or asked.owner_name) else 0.6
+    return ComputedAnswer(speech.sentences(parts), tuple(evidence), confidence, tuple(pictures[:1]))
+
+
+def _told(store: MemoryStore, one: _Found, thing: str, speech: Speech, *, first: bool) -> str:
+    time = speech.moment(one.utc_s)
+    if one.line is not None:
+        who = store.render(speaker_in(one.line.text) or "")
+        quote = store.render(quote_in(one.line.text) or "")
+        person = speech.phrase("someone") if who in ("", "Somebody", "有人") else who
+        return speech.phrase(
+            "who_said" if first else "object_said_before", person=person, quote=quote, time=time
+        )
+    assert one.sighting is not None
+    place = _place(store, one.sighting.image)
+    where = _holder(store, one.sighting, speech) or spot_words(one.sighting.spot, speech)
+    return speech.phrase(
+        "object_where" if first else "object_before", thing=thing, where=where, place=place, time=time
+    )
+
+
+def _holder(store: MemoryStore, sighting: Sighting, speech: Speech) -> str:
+    """In whose hand the thing was in a picture, in words; "" where it was in nobody's."""
+    if not sighting.held or sighting.object_id is None:
+        return ""
+    same = [
+        one for one in holders_of(store, sighting.object_id) if one.line.clip_id == sighting.image.clip_id
+    ]
+    who = same[0].name if same and same[0].name else speech.phrase("someone")
+    return speech.phrase("object_in_hand", person=who)
+
+
+def _place(store: MemoryStore, image: Node) -> str:
+    return "" if image.clip_id is None else store.clip(image.clip_id).place
+
+
+def _thing(store: MemoryStore, asked: ObjectQuestion, owner: Owner | None, speech: Speech) -> str:
+    name = name_of(asked.label, speech.language) if asked.label else " ".join(asked.terms)
+    if owner is None or not owner.name:
+        return speech.phrase("object_any", thing=name)
+    key = "object_owned" if owner.relation == "belongs_to" else "object_given"
+    return speech.phrase(key, thing=name, person=owner.name)
+
+
+def _look(
+    store: MemoryStore,
+    question: Question,
+    asked: ObjectQuestion,
+    objects: Sequence[KnownObject],
+    owner: Owner | None,
+    speech: Speech,
+) -> ComputedAnswer | None:
+    """A picture of the thing, and where and when it was seen last."""
+    seen = _sightings(store, question, asked, objects, only=owner is not None)
+    if not seen:
+        return None
+    last = seen[0]
+    portraits = [] if last.object_id is None else store.objects.images_of([last.object_id], "portrait")
+    parts = [
+        speech.phrase(
+            "object_look",
+            thing=_thing(store, asked, owner, speech),
+            where=_holder(store, last, speech) or spot_words(last.spot, speech),
+            place=_place(store, last.image),
+            time=speech.moment(last.image.start_utc_s),
+        )
+    ]
+    if (asked.owners or asked.owner_name) and owner is None:
+        parts.append(speech.phrase("object_whose_unknown", thing=name_of(asked.label, speech.language)))
+    others = len({one.id for one in objects}) - 1
+    if others > 0:
+        parts.append(
+            speech.phrase("object_others", count=others, thing=name_of(asked.label, speech.language))
+        )
+    pictures = (*(image.id for image in portraits[-1:]), last.image.id)
+    evidence = (last.image.id, *([owner.line.id] if owner else []))
+    return ComputedAnswer(speech.sentences(parts), evidence, 0.9 if owner else 0.7, pictures)
+
+
+def _whose(store: MemoryStore, asked: ObjectQuestion, speech: Speech) -> ComputedAnswer | None:
+    """Whose a thing is, or from whom, as it was said; the last word on each object."""
+    wanted = ("gift_from",) if asked.ask == "gave" else ("belongs_to", "gift_from")
+    parts: list[str] = []
+    evidence: list[int] = []
+    pictures: list[int] = []
+    for one in sorted(store.objects.known([asked.label]), key=lambda one: -one.node.last_seen_utc_s):
+        owners = [owner for owner in owners_of(store, one.id) if owner.relation in wanted and owner.name]
+        for owner in _last_word(owners):
+            key = "object_is_gift" if owner.relation == "gift_from" else "object_is_owned"
+            parts.append(
+                speech.phrase(
+                    key,
+                    thing=name_of(asked.label, speech.language),
+                    person=owner.name,
+                    quote=store.render(quote_in(owner.line.text) or ""),
+                    time=speech.moment(owner.line.start_utc_s),
+                )
+            )
+            evidence.append(owner.line.id)
+            pictures += [image.id for image in store.objects.images_of([one.id], "portrait")[-1:]]
+    if not parts:
+        return None
+    told = tuple(dict.fromkeys(evidence[:MOST_TOLD]))
+    return ComputedAnswer(
+        speech.sentences(parts[:MOST_TOLD]), told, 0.9, tuple(dict.fromkeys(pictures))[:MOST_TOLD]
+    )
+
+
+def _last_word(owners: Sequence[Owner]) -> list[Owner]:
+    """The newest of what was said of an object: to whom it belongs, else from whom it is."""
+    own = [owner for owner in owners if owner.relation == "belongs_to"]
+    return list(own or owners)[:1]
+
+
+def _has(
+    store: MemoryStore, asked: ObjectQuestion, objects: Sequence[KnownObject], speech: Speech
+) -> ComputedAnswer | None:
+    """Who had a thing in the hand last."""
+    held = [owner for one in objects for owner in holders_of(store, one.id)]
+    if not held:
+        return None
+    last = max(held, key=lambda owner: (owner.line.start_utc_s, owner.line.id))
+    text = speech.phrase(
+        "object_held" if last.relation == "held_by" else "object_used",
+        person=last.name or speech.phrase("someone_subject"),
+        thing=speech.phrase("object_any", thing=name_of(asked.label, speech.language)),
+        time=speech.moment(last.line.start_utc_s),
+    )
+    clip = last.line.clip_id
+    pictures = [
+        sighting.image.id
+        for sighting in store.objects.sightings([one.id for one in objects], limit=60)
+        if sighting.held and sighting.image.clip_id == clip
+    ]
+    return ComputedAnswer(text, (last.line.id,), 0.85, tuple(pictures[:1]))
