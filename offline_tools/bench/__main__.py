@@ -16,6 +16,7 @@ BENCHMARKS = (
     "identity_stress",
     "locomo_recall",
     "longmemeval_recall",
+    "facts",
 )
 
 
