@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ LINE = 0.4  # a row or column belongs to it that changed this much beside the on
 SAME_RECTANGLE = 0.8  # intersection over union of two cuts of one screen
 LEAST_CUTS = 3
 CUT_GAP_S = 0.5
+REMEMBERED_S = 180.0  # within which the cuts of one screen must come; a talk on television is cut this seldom
 
 
 @dataclass(frozen=True)
@@ -50,17 +52,18 @@ class Rectangle:
 
 @dataclass(frozen=True)
 class Screen:
-    """Where a screen is, and when its picture was cut, in media times."""
+    """Where a screen is, and when in this clip its picture was cut, in media times."""
 
     place: Rectangle
     cuts_s: tuple[float, ...]
 
 
 class ScreenFinder:
-    """Collects the sudden changes of one clip."""
+    """Collects the sudden changes of a source. A screen may be cut once a clip only, so they are kept for a while."""
 
     def __init__(self) -> None:
         self._cuts: list[tuple[float, Rectangle]] = []
+        self._now_s = self._clip_s = -math.inf
 
     def add(
         self,
@@ -71,6 +74,9 @@ class ScreenFinder:
         height_px: int,
     ) -> None:
         """Look at the thumbnails (rows, columns) of two frames in a row; the picture's size is in pixels."""
+        if time_s < self._now_s:  # another source, or the same from its beginning
+            self._cuts, self._clip_s = [], -math.inf
+        self._now_s = time_s
         difference = after - before
         changed = np.abs(difference - np.median(difference)) > CHANGED
         count = int(changed.sum())
@@ -96,7 +102,9 @@ class ScreenFinder:
             self._cuts.append((time_s, place))
 
     def found(self) -> tuple[Screen, ...]:
-        """The rectangles that were cut at least three times, those with most cuts first."""
+        """End a clip: the rectangles cut in it, and at least three times by now, those with most cuts first."""
+        self._cuts = [cut for cut in self._cuts if cut[0] >= self._now_s - REMEMBERED_S]
+        since_s, self._clip_s = self._clip_s, self._now_s
         screens: list[Screen] = []
         left = list(self._cuts)
         while left:
@@ -107,7 +115,9 @@ class ScreenFinder:
                 break
             sides = np.array([[one.x, one.y, one.width, one.height] for _, one in best])
             x, y, width, height = (float(side) for side in np.median(sides, axis=0))
-            screens.append(Screen(Rectangle(x, y, width, height), times))
+            now = tuple(time_s for time_s in times if time_s > since_s)
+            if now:
+                screens.append(Screen(Rectangle(x, y, width, height), now))
             left = [cut for cut in left if cut not in best]
         return tuple(screens)
 

@@ -125,6 +125,7 @@ class Watcher:
         self._frame_s = 1.0 / frame_rate_hz
         self._same_face = same_face
         self._last_shape: NDArray[np.float32] | None = None
+        self._screens = ScreenFinder()
         self._reset()
 
     @property
@@ -144,7 +145,6 @@ class Watcher:
         self._frames = 0
         self._changed = False
         self._times = StageTimes()
-        self._screens = ScreenFinder()
         self._watched: list[tuple[float, float]] = []
 
     def add(self, frame: Frame) -> None:

@@ -217,3 +217,51 @@ def test_a_screen_is_found_by_its_cuts_and_a_walker_is_none() -> None:
     (screen,) = finder.found()
     assert screen.place.overlap(Rectangle(300, 60, 200, 120)) > 0.7 and len(screen.cuts_s) >= 3
     assert walks.found() == ()
+
+
+def _clip_with_one_cut(finder: ScreenFinder, clip: int, starts_s: float) -> tuple[Screen, ...]:
+    """What a clip of three seconds tells in which the screen's picture changes once, in its middle."""
+    for step in range(1, 16):
+        seen = [_lit(clip + (number > 7), number) for number in (step - 1, step)]
+        finder.add(starts_s + step / 5, *seen, 640, 360)
+    return finder.found()
+
+
+def _lit(picture: int, person_x: int) -> NDArray[np.float32]:
+    """The room with a screen that shows a dark and a bright picture by turns."""
+    room = _room(0, False, person_x)
+    room[6:18, 30:50] = 200.0 if picture % 2 else 40.0
+    return room
+
+
+def test_a_screen_that_is_cut_once_a_clip_is_found_by_the_third() -> None:
+    finder = ScreenFinder()
+    found = [_clip_with_one_cut(finder, clip, 30.0 * clip) for clip in range(4)]
+    assert [len(screens) for screens in found] == [0, 0, 1, 1]
+    assert [round(cut_s, 1) for cut_s in found[3][0].cuts_s] == [91.6], "the cuts of earlier clips are over"
+
+
+def test_cuts_far_apart_or_of_another_source_are_not_counted_together() -> None:
+    seldom, again = ScreenFinder(), ScreenFinder()
+    assert not any(_clip_with_one_cut(seldom, clip, 100.0 * clip) for clip in range(5))
+    assert not any(_clip_with_one_cut(again, clip, 0.0) for clip in range(5))
+
+
+def test_a_screen_is_not_told_again_in_a_clip_without_a_cut() -> None:
+    finder = ScreenFinder()
+    for clip in range(3):
+        _clip_with_one_cut(finder, clip, 30.0 * clip)
+    for step in range(1, 16):
+        finder.add(90 + step / 5, _lit(3, step - 1), _lit(3, step), 640, 360)
+    assert finder.found() == ()
+
+
+def test_somebody_who_walks_about_for_minutes_is_no_screen() -> None:
+    finder = ScreenFinder()
+    found = []
+    for step in range(1, 1500):
+        walked = [_room(1, False, number * 3 % 55) for number in (step - 1, step)]
+        finder.add(step / 5, *walked, 640, 360)
+        if step % 150 == 0:
+            found += finder.found()
+    assert found == []
