@@ -187,6 +187,14 @@ class PeopleStore:
         """The faded votes between a face or voice and each of its partners, by the partner's id."""
         return self._votes.of_node(node_id, now_utc_s, half_life_s)
 
+    def were_met(self, face_ids: Collection[int], voice_id: int, least: float) -> bool:
+        """Whether one clip alone gave the voice a vote of at least so much with one of the faces."""
+        return self._votes.any_of(face_ids, voice_id, least)
+
+    def weak_votes(self, face_id: int, voice_id: int, below: float) -> float:
+        """The sum of a pair's votes that each weigh less than `below`."""
+        return self._votes.below(face_id, voice_id, below)
+
     def owner_of(self, node_id: int) -> int | None:
         """The id of the person a face or voice is bound to, or None; cheaper than `person_of`."""
         return self._identity.owner(node_id)

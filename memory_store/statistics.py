@@ -14,12 +14,19 @@ def statistics(database: Database) -> dict[str, Any]:
             """SELECT count(*) AS count, coalesce(sum(name IS NOT NULL), 0) AS named,
             coalesce(sum(tentative), 0) AS tentative FROM persons WHERE merged_into IS NULL"""
         )
+        unread = database.row(
+            """SELECT count(*) AS count FROM clips c JOIN nodes n ON n.clip_id = c.id
+            WHERE c.state = 'description_failed' AND json_extract(n.provenance, '$.broken')"""
+        )
+        undescribed = database.row("SELECT count(*) AS count FROM clips WHERE state = 'description_failed'")
         spaces = database.rows("SELECT space, model, count FROM vector_counts ORDER BY space, model")
-    assert persons is not None
+    assert persons is not None and unread is not None and undescribed is not None
     directory = database.path.parent
     return {
         **counts,
         "nodes_by_kind": {row["kind"]: row["count"] for row in kinds},
+        "model_answers_unreadable": unread["count"],
+        "clips_not_described": undescribed["count"],
         "persons": persons["count"],
         "persons_named": persons["named"],
         "persons_tentative": persons["tentative"],

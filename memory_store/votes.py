@@ -1,7 +1,9 @@
 """Votes that a face and a voice belong together: one per pair and clip."""
 
+import json
 import math
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from memory_store.database import Database
@@ -52,3 +54,20 @@ class Votes:
             age_s = max(0, today - row["day"]) * DAY_S
             found[row["partner"]] += row["weight"] * 0.5 ** (age_s / half_life_s)
         return {partner: weight for partner, weight in found.items() if weight > 0.0}
+
+    def any_of(self, face_ids: Collection[int], voice_id: int, least: float) -> bool:
+        """Whether a single vote of at least `least` stands between a voice and one of the faces."""
+        row = self.database.row(
+            """SELECT 1 FROM votes WHERE voice_id = ? AND weight >= ?
+            AND face_id IN (SELECT value FROM json_each(?)) LIMIT 1""",
+            (voice_id, least, json.dumps(sorted(face_ids))),
+        )
+        return row is not None
+
+    def below(self, face_id: int, voice_id: int, weight: float) -> float:
+        """The sum of a pair's votes that each weigh less than `weight`."""
+        row = self.database.row(
+            "SELECT coalesce(sum(weight), 0.0) AS total FROM votes WHERE face_id = ? AND voice_id = ? AND weight < ?",
+            (face_id, voice_id, weight),
+        )
+        return 0.0 if row is None else float(row["total"])

@@ -15,6 +15,11 @@ from memory_store.records import Person
 from memory_store.store import MemoryStore
 
 DAY_S = 86400.0
+MET = 1.0  # the least vote that code casts for a face and a voice that were met together
+MODEL_VOTE = (
+    0.25  # what a language model's word counts: it moves a count, and alone binds and releases nobody,
+)
+MOST_MODEL_VOTES = 1.0  # nor does it by saying the same of a pair in every clip
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,8 @@ class Binder:
             return
         ranked = sorted(votes, key=lambda person: (-votes[person], person))
         best, runner_up = ranked[0], votes[ranked[1]] if len(ranked) > 1 else 0.0
+        if not self._store.were_met(self._nodes(best), voice_id, MET):
+            return  # only a language model takes them for one
         leads = votes[best] >= self._rule.least and votes[best] >= self._rule.margin * runner_up
         if leads and best != speaker and self._is_its_voice(best, voice_id, votes[best], now_utc_s):
             self._give(self._store.person(best), self._store.person(speaker), voice_id)

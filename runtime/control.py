@@ -19,7 +19,7 @@ from runtime.name_evidence import maybe_names
 from runtime.object_answers import answer_about_objects
 from runtime.pictures import pictures_of
 from runtime.prompts import Prompt, load_prompt
-from runtime.question import Question, read_question
+from runtime.question import Question, is_named, read_question
 from runtime.question_time import Household
 from runtime.recall import Recall
 from runtime.say import Speech
@@ -312,7 +312,7 @@ class Control:
         return [person.label for person in self._store.people()]
 
     def _persons_in(self, text: str) -> tuple[str, ...]:
-        return tuple(label for label in dict.fromkeys(self._labels()) if label in text)
+        return tuple(label for label in dict.fromkeys(self._labels()) if is_named(label, text))
 
 
 def _unknown(question: Question, speech: Speech, pool: EvidencePool) -> str:

@@ -14,9 +14,11 @@ from runtime.grounding import language_of
 from runtime.prompts import load_prompt
 from runtime.quotes import quote_in
 from runtime.recall import as_data
+from runtime.salvage import plain_text
 
 __all__ = ["DescribedLine", "Describer", "Description"]
 
+MOST_RAW_CHARACTERS = 4_000
 _TEXT_CHARACTER = r'[^"\\<>{}\n\r\t|]'
 
 
@@ -25,8 +27,8 @@ class Description:
     """What the model added to one clip, and what that cost.
 
     equivalences: pairs of a face and a voice the model takes for one person; hints only, identity is decided by
-    code. raw: what the model wrote, when nothing of it could be read (`broken`). dropped: how many lines were left
-    out, by reason. asked: false where there was nothing to ask about. error: the failure of the model, or "".
+    code. raw: what the model wrote, where not all of it could be read; broken: nothing could. dropped: how many
+    lines were left out, by reason. asked: false where there was nothing to ask about. error: the model's failure.
     """
 
     lines: tuple[DescribedLine, ...] = ()
@@ -123,13 +125,14 @@ class Describer:
             count -= 1
 
     def _description(self, repaired: Repaired, completion: Completion, left_out: int) -> Description:
+        unread = repaired.broken or repaired.dropped.get("unread")
         return Description(
             lines=repaired.lines,
             equivalences=repaired.equivalences,
             model=self._language.name,
             asked=True,
             broken=repaired.broken,
-            raw=completion.text if repaired.broken else "",
+            raw=plain_text(completion.text[:MOST_RAW_CHARACTERS]) if unread else "",
             dropped=repaired.dropped,
             left_out=left_out,
             prompt_tokens=completion.prompt_tokens,

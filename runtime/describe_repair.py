@@ -1,39 +1,31 @@
 """Reads what a model wrote about a clip, mends what is broken, and drops what the clip does not bear out."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from memory_store.tags import Tag, find_tags, replace_tags
 from runtime.grounding import content_terms, coverage, squash
 from runtime.quotes import quote_in, sentences_in, states_something
+from runtime.salvage import MOST_CHARACTERS, LineKind, SalvagedLine, salvage, without_thoughts
 from runtime.third_person import in_third_person
 
 MIN_GROUNDED = 0.6
-_LINE = re.compile(
-    r'\{\s*"(?P<kind>event|fact|episodic|semantic)"\s*:\s*"(?P<text>(?:[^"\\\n]|\\.)*)(?P<end>"\s*\}?)?'
-)
-_EQUIVALENCE = re.compile(
-    r'\{?\s*"?equivalence"?\s*:\s*\[?\s*"?<face_(?P<face>\d{1,18})>"?\s*,\s*"?<voice_(?P<voice>\d{1,18})>',
-    re.IGNORECASE,
-)
+_EQUIVALENCE = re.compile(r"(?im)^[^\w\n]{0,20}equivalence[^\w\n]{0,5}[:：](?P<pair>[^\n]{0,200})")
+_PAIR = re.compile(r"\W*<face_(?P<face>[1-9]\d{0,17})>\W+<voice_(?P<voice>[1-9]\d{0,17})>\W*")
 _ANY_TAG = re.compile(r"<[^<>\s]{1,40}>")
+_HALF_TAG = re.compile(r"(?:face|voice)_\d|[<>]")
 _IDENTITY = re.compile(r"\bsame (?:person|one|voice|man|woman)\b|同一个?人", re.IGNORECASE)
 _FIRST_OR_SECOND_PERSON = re.compile(r"\bI\b|(?i:\b(?:my|mine|me|we|our|ours|us|you|your)\b)|我|咱|你|您")
 _PRESENCE = re.compile(r"\b(?:in view|visible)\b|可见|看得见", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
-_KINDS: dict[str, Literal["episodic", "semantic"]] = {
-    "event": "episodic", "episodic": "episodic", "fact": "semantic", "semantic": "semantic"
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class DescribedLine:
     """One line of a model. kind: what happened, or what stays true; mended: it was cut or had to be repaired."""
 
-    kind: Literal["episodic", "semantic"]
+    kind: LineKind
     text: str
     tags: tuple[Tag, ...]
     mended: bool = False
@@ -50,14 +42,14 @@ class Repaired:
 
 
 def repair(text: str, clip_lines: Sequence[str], *, grounded_only: bool) -> Repaired:
-    """Read JSON lines. grounded_only: every content word and number must come from the clip's own lines."""
+    """Read a model's lines. grounded_only: every content word and number must come from the clip's own lines."""
     clip = "\n".join(clip_lines)
     present = set(find_tags(clip))
     dropped: dict[str, int] = {}
     kept: list[DescribedLine] = []
-    found = list(_LINE.finditer(text))
-    for match in found:
-        line = _told_of_speaker(_read_line(match), clip_lines)
+    salvaged = salvage(text)
+    for found in salvaged.lines:
+        line = _told_of_speaker(_as_line(found), clip_lines)
         reason = _fault(line, clip_lines, clip, present, grounded_only=grounded_only)
         if not reason and any(_bare(line.text) == _bare(other.text) for other in kept):
             reason = "repeated"
@@ -65,26 +57,38 @@ def repair(text: str, clip_lines: Sequence[str], *, grounded_only: bool) -> Repa
             dropped[reason] = dropped.get(reason, 0) + 1
         else:
             kept.append(line)
-    pairs = []
-    for match in _EQUIVALENCE.finditer(text):
-        pair = (Tag("face", int(match["face"])), Tag("voice", int(match["voice"])))
-        if set(pair) <= present and pair not in pairs:
-            pairs.append(pair)
-        else:
-            dropped["equivalence"] = dropped.get("equivalence", 0) + 1
-    return Repaired(tuple(kept), tuple(pairs), dropped, broken=not found and not pairs and bool(text.strip()))
+    pairs, refused = _pairs([*salvaged.equivalences, *_plain_equivalences(text)], present)
+    for reason, count in (("equivalence", refused), ("unread", salvaged.unread)):
+        if count:
+            dropped[reason] = count
+    read = salvaged.lines or salvaged.equivalences or pairs or refused
+    return Repaired(tuple(kept), pairs, dropped, broken=not read and bool(text.strip()))
 
 
-def _read_line(match: re.Match[str]) -> DescribedLine:
-    raw, cut = match["text"], match["end"] is None
-    try:
-        text = str(json.loads(f'"{raw}"'))
-    except json.JSONDecodeError:
-        text, cut = raw.replace("\\", ""), True
-    text = " ".join(text.split())
-    if cut and match["end"] is None:
+def _as_line(found: SalvagedLine) -> DescribedLine:
+    text = " ".join(found.text.split())
+    if found.cut:
         text = _to_last_whole_word(text)
-    return DescribedLine(_KINDS[match["kind"]], text, find_tags(text), mended=cut)
+    return DescribedLine(found.kind, text, find_tags(text), mended=found.mended)
+
+
+def _plain_equivalences(text: str) -> list[str]:
+    """What stands after "Equivalence:" on a line of its own, outside any JSON."""
+    return [match["pair"] for match in _EQUIVALENCE.finditer(without_thoughts(text[:MOST_CHARACTERS]))]
+
+
+def _pairs(told: Sequence[str], present: set[Tag]) -> tuple[tuple[tuple[Tag, Tag], ...], int]:
+    """A face and a voice that both are in the clip, each pair once; and how many others were told."""
+    pairs: list[tuple[Tag, Tag]] = []
+    refused = 0
+    for one in told:
+        match = _PAIR.fullmatch(one)
+        pair = (Tag("face", int(match["face"])), Tag("voice", int(match["voice"]))) if match else None
+        if pair is None or not set(pair) <= present:
+            refused += 1
+        elif pair not in pairs:
+            pairs.append(pair)
+    return tuple(pairs), refused
 
 
 def _told_of_speaker(line: DescribedLine, clip_lines: Sequence[str]) -> DescribedLine:
@@ -107,7 +111,7 @@ def _fault(
 ) -> str:
     """Why a line is not kept, or ""."""
     unknown = set(_ANY_TAG.findall(line.text)) - {str(tag) for tag in present}
-    if unknown:
+    if unknown or _HALF_TAG.search(replace_tags(line.text, lambda tag: " ")):
         return "unknown_tag"
     if _IDENTITY.search(line.text):
         return "identity"

@@ -6,6 +6,7 @@ The database is the queue: a clip waits there as "grounded" until it is "describ
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -18,11 +19,14 @@ from memory_store.records import Clip, Node
 from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
 from models.errors import Preempted
+from runtime.binding import MET, MODEL_VOTE, MOST_MODEL_VOTES
 from runtime.continued import continued_event, is_retold
 from runtime.describe import DescribedLine, Describer, Description
 from runtime.facts import FactLearner
 from runtime.media_files import MediaFiles, sound_name
 from runtime.workers import Worker
+
+log = logging.getLogger("hearsight.describe")
 
 
 @dataclass(frozen=True)
@@ -163,9 +167,9 @@ class DescribeService:
             for line, vector in zip(description.lines, vectors, strict=True):
                 reinforced += self._write_line(clip, line, vector, description.model)
             for face, voice in description.equivalences:
-                self._hint(face.node_id, voice.node_id)
-            if description.broken:
-                self._write_broken(clip, description)
+                self._hint(clip.id, face.node_id, voice.node_id)
+            if description.raw:
+                self._write_unread(clip, description)
             failed = bool(description.error) or description.broken
             self._store.set_clip_state(clip.id, "description_failed" if failed else "described")
         reason = description.error or ("the model's answer could not be read" if description.broken else "")
@@ -198,12 +202,16 @@ class DescribeService:
         )
         return False
 
-    def _hint(self, face_id: int, voice_id: int) -> None:
-        """Note that the model takes a face and a voice for one person; who is who is decided by votes alone."""
-        if voice_id not in self._store.cannot_links(face_id):
-            self._store.add_edge(face_id, voice_id, "equivalence", detail="model")
+    def _hint(self, clip_id: int, face_id: int, voice_id: int) -> None:
+        """Note that the model takes a face and a voice for one person: a weak vote, which alone binds nobody."""
+        if voice_id in self._store.cannot_links(face_id):
+            self.counts["hints_refused"] += 1
+            return
+        self._store.add_edge(face_id, voice_id, "equivalence", detail="model")
+        if self._store.weak_votes(face_id, voice_id, MET) < MOST_MODEL_VOTES:
+            self.counts["hints"] += self._store.add_vote(face_id, voice_id, clip_id, MODEL_VOTE)
 
-    def _write_broken(self, clip: Clip, description: Description) -> None:
+    def _write_unread(self, clip: Clip, description: Description) -> None:
         self._store.add_node(
             "episodic",
             "",
@@ -226,6 +234,10 @@ class DescribeService:
         self.counts["broken"] += description.broken
         self.counts["lines"] += len(description.lines)
         self.counts["dropped"] += sum(description.dropped.values())
+        self.counts["hints_refused"] += description.dropped.get("equivalence", 0)
+        if description.raw:
+            self.counts["unread"] += 1
+            log.warning("Of %d answers of the language model not all could be read.", self.counts["unread"])
         self.counts["prompt_tokens"] += description.prompt_tokens
         self.counts["cached_tokens"] += description.cached_tokens
         self.counts["generated_tokens"] += description.generated_tokens

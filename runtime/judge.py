@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from runtime.answer import Evidence
 from runtime.grounding import content_terms, coverage, language_of, squash
-from runtime.question import Question
+from runtime.question import Question, is_named
 from runtime.quotes import quote_in, speaker_in
 from runtime.say import Speech
 
@@ -74,7 +74,7 @@ def fault_of(
         if number not in proof and squash(number) not in proof_squashed:
             return f"the number {number} stands in no memory cited"
     for label in labels:
-        if label in text and label not in proof:
+        if is_named(label, text) and not is_named(label, proof):
             return f"{label} stands in no memory cited"
     for name in _NAME.findall(text):
         if name.casefold() not in proof.casefold() and name.casefold() not in question.text.casefold():
@@ -92,7 +92,7 @@ def as_told(
     text: str, proof: Sequence[Evidence], question: Question, labels: Sequence[str], speech: Speech
 ) -> str:
     """The answer, or the words of the person quoted: where it speaks as they do ("my keys"), or tells no "who"."""
-    names_nobody = _ASKS_WHO.search(question.text) and not any(label in text for label in labels)
+    names_nobody = _ASKS_WHO.search(question.text) and not any(is_named(label, text) for label in labels)
     if not _FIRST_PERSON.search(text) and not names_nobody:
         return text if text.startswith(tuple(labels)) else text[:1].upper() + text[1:]
     parts = []

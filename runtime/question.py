@@ -178,6 +178,11 @@ def _find_hearsay(
     return tuple(notes), text
 
 
+def is_named(label: str, text: str) -> bool:
+    """Whether a text holds a name or label as a whole: `person_1` is not in `person_12`."""
+    return _name_pattern(label).search(text) is not None
+
+
 def _name_pattern(name: str) -> re.Pattern[str]:
     """The name as a whole word; a name that is also an everyday word, such as Will, only as it is written."""
     start = r"(?<![^\W\u3400-\u9fff])" if name[0].isascii() else ""

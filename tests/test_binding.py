@@ -15,7 +15,7 @@ import sqlite_utils
 from memory_store.migrations import migrations
 from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
-from runtime.binding import Binder, Meeting, VoteRule
+from runtime.binding import MODEL_VOTE, Binder, Meeting, VoteRule
 from tests.binding_script import add_clip, add_known
 
 DAY_S = 86400.0
@@ -222,3 +222,29 @@ def test_old_votes_are_summed_when_the_schema_grows(tmp_path: Path) -> None:
         assert connection.execute(sums).fetchall() == [(0, 1.5, 1), (2, 1.5, 1), (5, 1.5, 1)]
         connection.execute("DELETE FROM votes WHERE clip_id IN (1, 2)")
         assert connection.execute(sums).fetchall() == [(2, 1.5, 1)]
+
+
+def test_the_word_of_a_language_model_alone_binds_and_releases_nobody(votes: Votes) -> None:
+    for _ in range(40):
+        with votes.store.transaction():
+            votes.number += 1
+            clip_id = add_clip(votes.store, votes.number, float(votes.number))
+            votes.store.add_vote(votes.faces["b"], votes.voices["a"], clip_id, MODEL_VOTE)
+    votes.meet("aa", weight=1.0)
+    assert votes.face_of("a") == ""
+    votes.meet("aa", weight=2.0)
+    votes.meet("ba", weight=1.0)
+    assert votes.face_of("a") == "b"
+
+
+@pytest.mark.parametrize(("said", "owner"), [(0, ""), (4, "b")])
+def test_the_word_of_a_language_model_counts_beside_what_was_met(votes: Votes, said: int, owner: str) -> None:
+    votes.meet("aa", weight=1.5)
+    votes.meet("ba", weight=1.0)
+    for _ in range(said):
+        with votes.store.transaction():
+            votes.number += 1
+            clip_id = add_clip(votes.store, votes.number, float(votes.number))
+            votes.store.add_vote(votes.faces["b"], votes.voices["a"], clip_id, MODEL_VOTE)
+    votes.meet("ba", weight=1.0)
+    assert votes.face_of("a") == owner

@@ -14,6 +14,7 @@ from memory_store.store import MemoryStore
 from models.errors import ModelError
 from models.language import LanguageModel, Message
 from models.language_process import LanguageProcess
+from runtime.binding import MODEL_VOTE, MOST_MODEL_VOTES
 from runtime.describe import Describer
 from runtime.describe_service import DescribedClip, DescribeService
 from runtime.facts import FactLearner
@@ -202,19 +203,68 @@ def test_what_was_said_twice_stays_two_memories(household: Household) -> None:
     assert household.texts("episodic") == ["<face_1> puts the keys in the bowl"] * 2
 
 
-def test_an_equivalence_is_a_hint_that_moves_nobody(household: Household) -> None:
-    with household.store.transaction():
-        voice = household.store.add_node("voice", "", clip_id=1, start_utc_s=0.0, end_utc_s=1.0)
-        household.store.bind(household.store.create_person(), voice)
-        household.store.add_node(
-            "episodic", f'<voice_{voice}> says: "The soup is hot"', clip_id=1, start_utc_s=3.0, end_utc_s=4.0,
+def _add_voice(home: Household, clip_id: int) -> int:
+    """A voice of its own person, which says something in the clip."""
+    with home.store.transaction():
+        voice = home.store.add_node("voice", "", clip_id=clip_id, start_utc_s=0.0, end_utc_s=1.0)
+        home.store.bind(home.store.create_person(), voice)
+    _say(home, clip_id, voice)
+    return voice
+
+
+def _say(home: Household, clip_id: int, voice: int) -> None:
+    with home.store.transaction():
+        home.store.add_node(
+            "episodic", f'<voice_{voice}> says: "The soup is hot"', clip_id=clip_id, start_utc_s=3.0, end_utc_s=4.0,
             provenance={"source": "grounded", "event": "heard"},
         )  # fmt: skip
+
+
+def test_an_equivalence_is_a_hint_that_moves_nobody(household: Household) -> None:
+    voice = _add_voice(household, 1)
     hint = f'{{"equivalence": ["<face_1>", "<voice_{voice}>"]}}\n'
     household.describe(ScriptedLanguage([REPLY + hint]))
     (edge,) = [edge for edge in household.store.edges(voice) if edge.relation == "equivalence"]
     assert (edge.source, edge.target, edge.detail) == (1, voice, "model")
-    assert len(household.store.people()) == 2 and household.store.votes() == {}
+    assert len(household.store.people()) == 2 and household.store.votes() == {(1, voice): MODEL_VOTE}
+
+
+def test_an_equivalence_said_in_every_clip_stays_a_weak_vote(household: Household) -> None:
+    voice = _add_voice(household, 1)
+    hint = f'{{"equivalence": ["<face_1>", "<voice_{voice}>"]}}\n'
+    for number in range(1, 8):
+        household.add_clip(number)
+        _say(household, number + 1, voice)
+    service = household.describe(ScriptedLanguage([REPLY + hint] * 8))
+    assert household.store.votes() == {(1, voice): MOST_MODEL_VOTES} and service.counts["hints"] == 4
+    assert len(household.store.people()) == 2
+
+
+def test_equivalences_of_the_absent_and_of_those_known_apart_are_refused_and_counted(
+    household: Household,
+) -> None:
+    voice = _add_voice(household, 1)
+    with household.store.transaction():
+        household.store.add_edge(1, voice, "cannot_link")
+    hint = f'{{"equivalence": ["<face_1>", "<voice_{voice}>"]}}\nEquivalence: <face_9>, <voice_{voice}>\n'
+    service = household.describe(ScriptedLanguage([REPLY + hint]))
+    assert household.store.votes() == {} and service.counts["hints_refused"] == 2
+
+
+def test_an_answer_that_can_be_read_in_part_is_kept_beside_its_lines(household: Household) -> None:
+    household.describe(ScriptedLanguage([f'{{"fact": [[[[[[[[[[[[\ud800\0}}\n{REPLY}']))
+    assert household.texts("episodic") == ["", "<face_1> puts the keys in the bowl"] or household.texts(
+        "episodic"
+    ) == ["<face_1> puts the keys in the bowl", ""]
+    assert _states(household) == ["described"] and household.store.search_node(text="fact [[[") == []
+    assert household.store.stats()["model_answers_unreadable"] == 0
+
+
+def test_an_answer_that_cannot_be_read_is_counted_and_not_found(household: Household) -> None:
+    household.describe(ScriptedLanguage(["The submarine \ud800 is yellow\0."]))
+    stats = household.store.stats()
+    assert (stats["model_answers_unreadable"], stats["clips_not_described"]) == (1, 1)
+    assert household.store.search_node(text="submarine") == []
 
 
 def _add_media(home: Household, clip_id: int = 1) -> None:

@@ -31,6 +31,7 @@ def _fault(question: str, answer: str, line: str) -> str:
         ("When is tea?", "Tea is in the kitchen.", 'person_2 says: "Tea is in the kitchen."', "no time"),
         ("How many eggs are left?", "The eggs are left.", 'person_2 says: "The eggs are left over."', "no number"),
         ("How many eggs are left?", "7 eggs are left.", 'person_2 says: "6 eggs are left."', "7"),
+        ("Where are the keys?", "person_2 has the keys.", 'person_23 says: "I have the keys."', "person_2 stands"),
         ("Where are the keys?", "The keys are in the car.", 'person_2 says: "The dog sleeps."', "words"),
     ],
 )  # fmt: skip

@@ -104,6 +104,19 @@ def test_a_name_finds_what_is_told_by_tag(store: MemoryStore) -> None:
     assert store.search_node(text="Annual report") == []
 
 
+def test_a_tag_is_found_as_a_whole_and_not_within_a_longer_one(store: MemoryStore) -> None:
+    with store.transaction():
+        clip_id = add_clip(store, 0)
+        faces = [add_face(store, clip_id) for _ in range(12)]
+        lines = {face: add_line(store, f"<face_{face}> sings", clip_id) for face in faces}
+        quoted = add_line(store, '<voice_1> says: "<face_1 and face 12 and face_1>"', clip_id)
+    assert faces[0] == 1 and faces[11] == 12
+    for face in (1, 12):
+        found = [hit.node.id for hit in store.search_node(text=f"<face_{face}>")]
+        assert found == [lines[face]] and quoted not in found
+    assert store.search_node(text="<face_123>") == store.search_node(text="<voice_12>") == []
+
+
 def test_the_person_filter(store: MemoryStore) -> None:
     with store.transaction():
         clip_id = add_clip(store, 0)
