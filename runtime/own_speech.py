@@ -26,6 +26,11 @@ EXPLAINED_DB = 4.0  # a moment that stands out of what was expected by more than
 OWN_EXCESS_DB = 2.2  # mean over the bands and SMOOTH_FRAMES from which on somebody else speaks
 SMOOTH_FRAMES = 41
 BETWEEN_S = 1.0
+BESIDE_S = 0.2  # next to speech nothing is taken for noise
+LEAST_NOISE_S = 0.5
+NOISE_SHARE = 0.7
+PAUSE_S = 0.6
+AFTERWARDS = 10  # frames for which the robot's speech may ring on
 SHORTEST_REST_S = 0.4  # what is left of a stretch of speech, if shorter, is not worth hearing
 
 _Bands = NDArray[np.float32]
@@ -74,26 +79,36 @@ class OwnSpeech:
 
     def sort(self, samples: NDArray[np.float32], start_s: float, spans: list[Span]) -> SortedSpeech:
         """Tell the robot's own speech in `samples` (n,), which begin at `start_s`, from all other speech."""
+        if self._is_silent(start_s, len(samples) / SAMPLE_RATE_HZ):
+            return SortedSpeech((), tuple(spans), (False,) * len(spans))
+        noise = _noise(samples, spans)
         own: list[Span] = []
         others: list[Span] = []
         over: list[bool] = []
         for span in spans:
-            mine, rest, while_speaking = self._split(samples, start_s, span)
+            mine, rest, while_speaking = self._split(samples, start_s, span, noise)
             own += mine
             others += rest
             over += while_speaking
         return SortedSpeech(tuple(own), tuple(others), tuple(over))
 
+    def _is_silent(self, start_s: float, duration_s: float) -> bool:
+        with self._lock:
+            return not any(
+                one.end_s + LATEST_S >= start_s and one.start_s + EARLIEST_S <= start_s + duration_s
+                for one in self._played
+            )
+
     def _split(
-        self, samples: NDArray[np.float32], start_s: float, span: Span
+        self, samples: NDArray[np.float32], start_s: float, span: Span, noise: _Bands | None
     ) -> tuple[list[Span], list[Span], list[bool]]:
         heard = mel_power(_piece(samples, span.start_s, span.end_s))
         begin_s = start_s + span.start_s
         expected = self._expected(begin_s, len(heard))
         if expected is None:
             return [], [span], [False]
-        mine, active = own_frames(heard, expected)
-        own, others = _runs(mine, span)
+        mine, active = own_frames(heard, expected, noise)
+        own, others = _runs(_without_quiet(mine, active), span)
         if not own:
             others = [span]
         over = [bool(active[_frames(one, span)].mean() > 0.2) for one in others]
@@ -113,10 +128,13 @@ class OwnSpeech:
         return _reverberant(mel_power(sound)) if np.any(sound) else None
 
 
-def own_frames(heard: _Bands, expected: _Bands) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def own_frames(
+    heard: _Bands, expected: _Bands, noise: _Bands | None = None
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which frames of `heard` (n, bands) `expected` explains, and in which of them the robot was speaking.
 
-    `expected` (n + lags, bands) starts LATEST_S earlier; the lag and the gain of each band are found here.
+    `expected` (n + lags, bands) starts LATEST_S earlier; the lag and the gain of each band are found here. `noise`:
+    decibels (bands,) of what is heard where nobody speaks.
     """
     sound, played = _decibels(heard), _decibels(expected)
     level = played.mean(axis=1)
@@ -132,13 +150,42 @@ def own_frames(heard: _Bands, expected: _Bands) -> tuple[NDArray[np.bool_], NDAr
         return nothing, nothing if best < 0 else loud[lag : lag + len(sound)]
     played, active = played[lag : lag + len(sound)], loud[lag : lag + len(sound)]
     gain = np.median(sound[active] - played[active], axis=0)
-    noise = np.quantile(sound, 0.1, axis=0)
-    predicted = np.maximum(played + gain, noise)
+    quiet = np.quantile(sound, 0.1, axis=0)
+    predicted = np.maximum(played + gain, quiet if noise is None else np.maximum(quiet, noise))
     excess = np.clip(sound - predicted - EXPLAINED_DB, 0, None).mean(axis=1)
     smooth = np.convolve(
         np.pad(excess, SMOOTH_FRAMES // 2, mode="edge"), np.ones(SMOOTH_FRAMES) / SMOOTH_FRAMES, "valid"
     )
     return smooth < OWN_EXCESS_DB, active
+
+
+def _noise(samples: NDArray[np.float32], spans: list[Span]) -> _Bands | None:
+    """Decibels (bands,) that the loudest moments without speech reach; None where there is too little of them."""
+    power = mel_power(samples)
+    quiet = np.ones(len(power), dtype=np.bool_)
+    for span in spans:
+        quiet[max(0, round((span.start_s - BESIDE_S) / HOP_S)) : round((span.end_s + BESIDE_S) / HOP_S)] = (
+            False
+        )
+    if quiet.sum() * HOP_S < LEAST_NOISE_S:
+        return None
+    level: _Bands = np.quantile(_decibels(power)[quiet], NOISE_SHARE, axis=0).astype(np.float32)
+    return level
+
+
+def _without_quiet(mine: NDArray[np.bool_], active: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Own frames less the runs in which the robot said nothing, if they are long or somebody else speaks beside them.
+
+    All frames are speech, so what goes on for longer than a pause while the robot says nothing is somebody's.
+    """
+    spoke = np.convolve(active, np.ones(2 * AFTERWARDS + 1), "same") > 0
+    kept = mine & spoke
+    for first, last in _between(kept | ~mine):
+        if kept[first] or not mine[first]:
+            continue
+        beside = [at for at in (first - 1, last) if 0 <= at < len(mine)]
+        kept[first:last] = all(mine[at] for at in beside) and (last - first) * HOP_S < PAUSE_S
+    return kept
 
 
 def _likeness(sound: _Bands, played: _Bands, loud: NDArray[np.bool_]) -> float:

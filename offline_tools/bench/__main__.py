@@ -12,6 +12,7 @@ BENCHMARKS = (
     "faces",
     "voices",
     "diarization",
+    "own_speech",
     "days",
     "identity_stress",
     "locomo_recall",
