@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_store.records import Hit, NodeKind
+from memory_store.records import Hit, Node, NodeKind
 from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
 from runtime.answer import Evidence, Search
@@ -126,7 +126,17 @@ class Recall:
             )
         if question.terms:  # that somebody was in view answers no question about something
             hits = [hit for hit in hits if hit.node.provenance.get("event") != "seen"]
-        return _best(hits, self.limits.hits)
+        return self._not_told_twice(_best(hits, 2 * self.limits.hits))[: self.limits.hits]
+
+    def _not_told_twice(self, hits: list[Hit]) -> list[Hit]:
+        """The hits without facts that were read from another hit: what was really said is the better evidence."""
+        found = {hit.node.id for hit in hits}
+
+        def restates(node: Node) -> bool:
+            edges = self.store.edges(node.id) if node.kind == "semantic" else ()
+            return any(edge.relation == "derived_from" and edge.target in found for edge in edges)
+
+        return [hit for hit in hits if not restates(hit.node)]
 
     def _evidence(self, hit: Hit) -> Evidence:
         node = hit.node

@@ -118,6 +118,36 @@ def test_a_change_is_told_as_one(home: Home) -> None:
     assert chinese.startswith("Anna喝coffee（") and "Anna以前喜欢tea（" in chinese
 
 
+def test_what_was_so_once_can_be_asked_for(home: Home) -> None:
+    _anna(home)
+    home.clip(1, [track(ANNA, 0.0, 20.0)], [says("I used to drink beer.", ANNAS_VOICE)])
+    for question, answer in (
+        ("What did Anna use to drink?", "Anna used to drink beer ("),
+        ("Anna以前喝什么？", "Anna以前喝beer（"),
+    ):
+        assert ask(home.store, question)[0].startswith(answer)
+
+
+def test_a_fact_is_not_quoted_beside_the_sentence_it_was_read_from(home: Home) -> None:
+    _anna(home)
+    home.clip(1, [track(ANNA, 0.0, 20.0)], [says("I like tea.", ANNAS_VOICE)])
+    _, evidence = ask(home.store, "Who likes tea?")
+    assert 'Anna says: "I like tea."' in evidence and "Anna likes tea." not in evidence
+
+
+def test_the_graph_holds_every_kind_of_edge_that_code_alone_writes(home: Home) -> None:
+    _anna(home)
+    home.clip(1, [track(ANNA, 0.0, 20.0), track(LEO, 0.0, 20.0)], [says("I like tea.", ANNAS_VOICE)])
+    home.clip(2, [track(ANNA, 0.0, 20.0)], [says("I don't like tea.", ANNAS_VOICE)])
+    store = home.store
+    edges = {edge for node in store.nodes() for edge in store.edges(node.id)}
+    assert {edge.relation for edge in edges} == {
+        "mentions", "entity_link", "derived_from", "semantic", "temporal", "cannot_link",
+    }  # fmt: skip
+    ids = {node.id for node in store.nodes()}
+    assert all(edge.source in ids and edge.target in ids for edge in edges)
+
+
 def test_where_somebody_lives_now_and_lived_before(home: Home) -> None:
     _anna(home)
     home.clip(1, [track(ANNA, 0.0, 20.0)], [says("I live in Berlin.", ANNAS_VOICE)])
