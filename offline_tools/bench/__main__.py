@@ -18,6 +18,8 @@ BENCHMARKS = (
     "locomo_recall",
     "longmemeval_recall",
     "facts",
+    "index",
+    "writes",
 )
 
 
