@@ -94,8 +94,9 @@ def _heard_around(
     # CROSS JOIN keeps SQLite from looking through all lines for each of the spans.
     rows = database.rows(
         """SELECT n.id, n.start_utc_s AS begun, n.end_utc_s AS ended FROM json_each(?) AS span
-        CROSS JOIN nodes AS n ON n.kind = 'episodic' AND n.start_utc_s >= span.value ->> 0
-        AND n.start_utc_s < span.value ->> 1 WHERE n.provenance ->> 'event' = 'heard' ORDER BY 2, 1""",
+        CROSS JOIN nodes AS n INDEXED BY nodes_heard
+        ON n.start_utc_s >= span.value ->> 0 AND n.start_utc_s < span.value ->> 1
+        WHERE n.kind = 'episodic' AND n.provenance ->> 'event' = 'heard' ORDER BY 2, 1""",
         (json.dumps(_merged([(row["begun"], row["ended"]) for row in spans])),),
     )
     starts, ends = (np.array([row[column] for row in rows], np.float64) for column in ("begun", "ended"))

@@ -10,6 +10,7 @@ from memory_store.migrations import (
     m008_words,
     m009_vector_cache,
     m010_clip_marks,
+    m011_heard_lines,
 )
 from memory_store.migrations.registry import APPLICATION_ID, migrations
 
@@ -24,5 +25,6 @@ __all__ = [
     "m008_words",
     "m009_vector_cache",
     "m010_clip_marks",
+    "m011_heard_lines",
     "migrations",
 ]

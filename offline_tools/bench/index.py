@@ -50,13 +50,7 @@ class Case:
 
 def main(arguments: list[str]) -> int:
     """Measure each size in turn and print one report."""
-    parser = argparse.ArgumentParser(prog="python -m offline_tools.bench index")
-    parser.add_argument("--sizes", default="10000,100000,1000000", help="numbers of vectors, with commas")
-    parser.add_argument("--threads", type=int, default=1, help="threads to build with; queries use one")
-    parser.add_argument("--queries", type=int, default=1000, help="queries of each kind at most")
-    parser.add_argument("--seconds", type=float, default=20.0, help="seconds of queries of each kind at most")
-    parser.add_argument("--only-ours", action="store_true", help="leave the other engines out")
-    options = parser.parse_args(arguments)
+    options = options_of(arguments)
     installed, missing = engines()
     if options.only_ours:
         installed, missing = [], []
@@ -81,6 +75,17 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def options_of(arguments: list[str]) -> argparse.Namespace:
+    """The options of the command line."""
+    parser = argparse.ArgumentParser(prog="python -m offline_tools.bench index")
+    parser.add_argument("--sizes", default="10000,100000,1000000", help="numbers of vectors, with commas")
+    parser.add_argument("--threads", type=int, default=1, help="threads to build with; queries use one")
+    parser.add_argument("--queries", type=int, default=1000, help="queries of each kind at most")
+    parser.add_argument("--seconds", type=float, default=20.0, help="seconds of queries of each kind at most")
+    parser.add_argument("--only-ours", action="store_true", help="leave the other engines out")
+    return parser.parse_args(arguments)
+
+
 def measure(
     name: str,
     vectors: Vectors,
@@ -99,6 +104,7 @@ def measure(
         found[engine.name] = {"build_s": round(build_s, 1)} | {
             case.name: asked(_searching(engine, case), vectors, queries, case, options) for case in cases
         }
+        engine.close()
         del engine
         gc.collect()
     for engine_name, figure in found.items():
@@ -149,6 +155,8 @@ def ours(
 def case_of(share: float, vectors: Vectors, queries: Vectors) -> Case:
     """The filter that lets a share pass, as ids and as arguments of `search_node`, with exact answers."""
     count = len(vectors)
+    allowed: Ids | None
+    condition: dict[str, Any]
     if share == 2.0:
         name, allowed, condition = "2 items", np.array([count - 1, count]), {"kinds": ("image",)}
     elif share == 1.0:

@@ -18,6 +18,7 @@ from memory_store import MemoryStore, VectorSpace
 from memory_store.database import Database
 from memory_store.index import SpaceIndex
 from memory_store.index_file import IndexFile
+from memory_store.words import indexed_words
 
 START_UTC_S = 1_700_000_000.0
 CLIP_S = 30.0
@@ -83,6 +84,7 @@ def fill(directory: Path, space: VectorSpace, vectors: NDArray[np.float32]) -> N
     """Write a node for each vector, ten a clip; the last two are the only images, the others episodic."""
     Database.open(directory / "memory.db").close()  # the schema
     connection = sqlite3.connect(directory / "memory.db", isolation_level=None)
+    connection.create_function("indexed_words", 1, indexed_words, deterministic=True)
     connection.execute("PRAGMA synchronous = OFF")
     for first in range(0, len(vectors), _CHUNK):
         connection.execute("BEGIN")
@@ -94,14 +96,15 @@ def fill(directory: Path, space: VectorSpace, vectors: NDArray[np.float32]) -> N
             _clips(numbers),
         )
         connection.executemany(
-            """INSERT INTO nodes (kind, text, clip_id, start_utc_s, end_utc_s, first_seen_utc_s, last_seen_utc_s)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?4, ?5)""",
+            """INSERT INTO nodes (kind, text, clip_id, start_utc_s, end_utc_s, first_seen_utc_s, last_seen_utc_s,
+            provenance) VALUES (?1, ?2, ?3, ?4, ?5, ?4, ?5, ?6)""",
             (
                 (
                     "image" if i >= len(vectors) - 2 else "episodic",
                     line(i),
                     i // NODES_A_CLIP + 1,
                     *_span(i // NODES_A_CLIP),
+                    '{"event": "heard"}' if i % 3 == 0 else "{}",
                 )
                 for i in numbers
             ),

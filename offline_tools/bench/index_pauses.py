@@ -11,17 +11,16 @@ from offline_tools.bench import index_memory
 from offline_tools.bench.vector_data import synthetic
 from offline_tools.bench.writes import add_faces, write_clip
 
-_CLIPS = 1000
 _QUERIES_A_CLIP = 3
 
 
-def longest_pauses(size: int) -> dict[str, float]:
-    """Milliseconds at most of a query and of a commit, while `size` vectors become 10,000 more, clip by clip.
+def longest_pauses(size: int, clips: int = 1000) -> dict[str, float]:
+    """Milliseconds at most of a query and of a commit, while `size` vectors grow by ten a clip.
 
     Meanwhile parts of the index are built, saved and merged; nothing waits for that.
     """
-    added = _CLIPS * index_memory.NODES_A_CLIP
-    vectors, queries = synthetic(size + added, _CLIPS)
+    added = clips * index_memory.NODES_A_CLIP
+    vectors, queries = synthetic(size + added, clips)
     space = VectorSpace("text", vectors.shape[1], "bench")
     query_s = commit_s = 0.0
     with tempfile.TemporaryDirectory() as folder:
@@ -30,7 +29,7 @@ def longest_pauses(size: int) -> dict[str, float]:
         with store:
             index.settle()
             faces = add_faces(store)
-            for clip in range(_CLIPS):
+            for clip in range(clips):
                 start_s = time.perf_counter()
                 write_clip(store, clip, vectors[size + clip * index_memory.NODES_A_CLIP :], faces)
                 commit_s = max(commit_s, time.perf_counter() - start_s)

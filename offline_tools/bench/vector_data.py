@@ -71,7 +71,8 @@ class Synthetic:
         return rest
 
     def _direction(self) -> Vectors:
-        return _unit(self._random.standard_normal((1, _DIMENSION), np.float32))[0]
+        direction: Vectors = _unit(self._random.standard_normal((1, _DIMENSION), np.float32))[0]
+        return direction
 
 
 def synthetic(count: int, queries: int) -> tuple[Vectors, Vectors]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import tempfile
 from pathlib import Path
@@ -23,6 +24,7 @@ class Engine(Protocol):
     """Vectors of length 1 under the ids 1, 2, …; the nearest by inner product."""
 
     name: str
+    needs: tuple[str, ...]  # modules
 
     def add(self, vectors: Vectors, threads: int) -> None:
         """Build the index of all vectors."""
@@ -33,11 +35,15 @@ class Engine(Protocol):
     def nearest_among(self, query: Vectors, k: int, allowed: Ids) -> list[int]:
         """The same among some ids (ascending)."""
 
+    def close(self) -> None:
+        """Let go of what lies on disk."""
+
 
 class PythonLoop:
     """What the reference implementation does: a loop in Python over every node's vector, one cosine each."""
 
     name = "python loop"
+    needs: tuple[str, ...] = ()
 
     def add(self, vectors: Vectors, threads: int) -> None:
         self._vectors = {i + 1: vector for i, vector in enumerate(vectors)}
@@ -56,20 +62,22 @@ class PythonLoop:
             scored.append((float(np.dot(query, vector) / (length * np.linalg.norm(vector))), node_id))
         return [node_id for _, node_id in sorted(scored, reverse=True)[:k]]
 
+    def close(self) -> None:
+        pass
+
 
 class Usearch:
     """usearch's graph; it has no filters from Python, so more is asked for and filtered, or few compared exactly."""
 
     name = "usearch"
+    needs: tuple[str, ...] = ("usearch.index",)
 
     def __init__(self) -> None:
-        from usearch import index
-
-        self._usearch = index
+        self._usearch: Any = importlib.import_module("usearch.index")
 
     def add(self, vectors: Vectors, threads: int) -> None:
         self._vectors = vectors
-        self._index = self._usearch.Index(
+        self._index: Any = self._usearch.Index(
             ndim=vectors.shape[1],
             metric="ip",
             dtype="f32",
@@ -93,16 +101,18 @@ class Usearch:
         self._index.expansion_search = EF_SEARCH
         return [int(i) for i in keys[np.isin(keys, allowed)][:k]]
 
+    def close(self) -> None:
+        pass
+
 
 class Faiss:
     """FAISS's HNSW over flat float32 vectors, with its own filter inside the search."""
 
     name = "FAISS HNSW"
+    needs: tuple[str, ...] = ("faiss",)
 
     def __init__(self) -> None:
-        import faiss
-
-        self._faiss = faiss
+        self._faiss: Any = importlib.import_module("faiss")
 
     def add(self, vectors: Vectors, threads: int) -> None:
         self._faiss.omp_set_num_threads(threads)
@@ -124,11 +134,15 @@ class Faiss:
         found = self._index.search(query[None], k, params=parameters)[1][0]
         return [int(i) + 1 for i in found if i >= 0]
 
+    def close(self) -> None:
+        pass
+
 
 class SqliteVec:
     """sqlite-vec's virtual table on disk: exact search inside SQLite."""
 
     name = "sqlite-vec"
+    needs: tuple[str, ...] = ("apsw", "sqlite_vec")
 
     def __init__(self) -> None:
         import apsw
@@ -163,6 +177,10 @@ class SqliteVec:
         values = (query.tobytes(), k, json.dumps(allowed.tolist()))
         return [row[0] for row in self._connection.execute(sql, values)]
 
+    def close(self) -> None:
+        self._connection.close()
+        self._directory.cleanup()
+
 
 def engines() -> tuple[list[type[Engine]], list[str]]:
     """The engines that are installed, and a line for each that is not."""
@@ -170,7 +188,8 @@ def engines() -> tuple[list[type[Engine]], list[str]]:
     missing = list[str]()
     for engine in (SqliteVec, Usearch, Faiss):
         try:
-            engine()
+            for module in engine.needs:
+                importlib.import_module(module)
             found.append(engine)
         except ImportError as error:
             missing.append(f"{engine.name} is left out: {error}")

@@ -99,6 +99,7 @@ def _written(
     """Clips per second by decile; the times of single commits and of searches between them."""
     faces = add_faces(store)
     queries = source.queries(1000)
+    every = max(1, min(100, clips // 100))
     rates, commits_s, searches_s = list[float](), list[float](), list[float]()
     for decile in range(_DECILES):
         numbers = range(clips * decile // _DECILES, clips * (decile + 1) // _DECILES)
@@ -109,7 +110,7 @@ def _written(
             write_clip(store, number, vectors, faces)
             commits_s.append(time.perf_counter() - start_s)
             spent_s += commits_s[-1]
-            if number % 100 == 99:
+            if number % every == 0:
                 start_s = time.perf_counter()
                 store.search_node(vector=queries[number % len(queries)], k=10)
                 searches_s.append(time.perf_counter() - start_s)
