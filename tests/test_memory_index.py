@@ -15,6 +15,7 @@ from memory_store.database import Database
 from memory_store.index import SpaceIndex
 from memory_store.index_file import IndexFile
 from memory_store.segment import build_graph
+from memory_store.words import indexed_words
 from tests.memory_samples import add_clip, open_memory, unit
 
 TEXT = VectorSpace("text", 8, "text-a")
@@ -199,6 +200,7 @@ def test_what_another_process_writes_is_seen(tmp_path: Path, opened: Callable[[P
             gone = min(nodes)
             del nodes[gone]
             with sqlite3.connect(tmp_path / "memory.db") as third:
+                third.create_function("indexed_words", 1, indexed_words, deterministic=True)
                 third.execute("PRAGMA foreign_keys = ON")
                 third.execute("DELETE FROM nodes WHERE id = ?", (gone,))
             third.close()
@@ -235,6 +237,7 @@ def test_deleted_vectors_leave_the_file(large: tuple[Path, dict[int, Vector]], t
     with open_large(directory) as store:
         assert nearest(store, nodes[gone])[0] == gone
         with sqlite3.connect(directory / "memory.db") as other:
+            other.create_function("indexed_words", 1, indexed_words, deterministic=True)
             other.execute("PRAGMA foreign_keys = ON")
             other.execute("DELETE FROM nodes WHERE id = ?", (gone,))
         other.close()
