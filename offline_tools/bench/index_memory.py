@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,7 +16,6 @@ from memory_store import MemoryStore, VectorSpace
 from memory_store.database import Database
 from memory_store.index import SpaceIndex
 from memory_store.index_file import IndexFile
-from memory_store.words import indexed_words
 
 START_UTC_S = 1_700_000_000.0
 CLIP_S = 30.0
@@ -82,47 +79,48 @@ def question(number: int) -> str:
 
 def fill(directory: Path, space: VectorSpace, vectors: NDArray[np.float32]) -> None:
     """Write a node for each vector, ten a clip; the last two are the only images, the others episodic."""
-    Database.open(directory / "memory.db").close()  # the schema
-    connection = sqlite3.connect(directory / "memory.db", isolation_level=None)
-    connection.create_function("indexed_words", 1, indexed_words, deterministic=True)
-    connection.execute("PRAGMA synchronous = OFF")
+    database = Database.open(directory / "memory.db")
     for first in range(0, len(vectors), _CHUNK):
-        connection.execute("BEGIN")
-        numbers = range(first, min(first + _CHUNK, len(vectors)))
-        connection.executemany(
+        with database.transaction():
+            for i in range(first, min(first + _CHUNK, len(vectors))):
+                kind = "image" if i >= len(vectors) - 2 else "episodic"
+                _fill_node(database, space, i, kind, vectors[i])
+    database.close()
+
+
+def _fill_node(
+    database: Database, space: VectorSpace, i: int, kind: str, vector: NDArray[np.float32]
+) -> None:
+    """Rows as the memory writes them, but without its checks."""
+    clip, (start_utc_s, end_utc_s) = i // NODES_A_CLIP, _span(i // NODES_A_CLIP)
+    if i % NODES_A_CLIP == 0:
+        database.write(
             """INSERT INTO clips (source_key, source_name, boot_id, media_start_s, media_end_s, start_utc_s, end_utc_s,
             time_known, place, has_video, has_audio, dropped_frames, audio_gap_s, state)
             VALUES (?, 'bench', '', 0, 30, ?, ?, 1, '', 1, 1, 0, 0, 'described')""",
-            _clips(numbers),
+            (f"bench:{clip}", start_utc_s, end_utc_s),
         )
-        connection.executemany(
-            """INSERT INTO nodes (kind, text, clip_id, start_utc_s, end_utc_s, first_seen_utc_s, last_seen_utc_s,
-            provenance) VALUES (?1, ?2, ?3, ?4, ?5, ?4, ?5, ?6)""",
-            (
-                (
-                    "image" if i >= len(vectors) - 2 else "episodic",
-                    line(i),
-                    i // NODES_A_CLIP + 1,
-                    *_span(i // NODES_A_CLIP),
-                    '{"event": "heard"}' if i % 3 == 0 else "{}",
-                )
-                for i in numbers
-            ),
-        )
-        connection.executemany(
-            """INSERT INTO node_clips (node_id, clip_id, weight, start_utc_s, end_utc_s) VALUES (?, ?, 1, ?, ?)""",
-            ((i + 1, i // NODES_A_CLIP + 1, *_span(i // NODES_A_CLIP)) for i in numbers),
-        )
-        connection.executemany(
-            "INSERT INTO vectors (space, model, node_id, clip_id, exemplar, vector) VALUES (?, ?, ?, ?, 0, ?)",
-            (
-                (space.name, space.model, i + 1, i // NODES_A_CLIP + 1, vectors[i].astype("<f4").tobytes())
-                for i in numbers
-            ),
-        )
-        connection.execute("COMMIT")
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
+    database.write(
+        """INSERT INTO nodes (id, kind, text, clip_id, start_utc_s, end_utc_s, first_seen_utc_s, last_seen_utc_s,
+        provenance) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?5, ?6, ?7)""",
+        (
+            i + 1,
+            kind,
+            line(i),
+            clip + 1,
+            start_utc_s,
+            end_utc_s,
+            '{"event": "heard"}' if i % 3 == 0 else "{}",
+        ),
+    )
+    database.write(
+        "INSERT INTO node_clips (node_id, clip_id, weight, start_utc_s, end_utc_s) VALUES (?, ?, 1, ?, ?)",
+        (i + 1, clip + 1, start_utc_s, end_utc_s),
+    )
+    database.write(
+        "INSERT INTO vectors (space, model, node_id, clip_id, exemplar, vector) VALUES (?, ?, ?, ?, 0, ?)",
+        (space.name, space.model, i + 1, clip + 1, vector.astype("<f4").tobytes()),
+    )
 
 
 def opened(directory: Path, space: VectorSpace) -> tuple[MemoryStore, SpaceIndex]:
@@ -145,12 +143,6 @@ def opening(directory: Path, space: VectorSpace, query: NDArray[np.float32]) -> 
         command, input=json.dumps(query.tolist()), capture_output=True, text=True, check=True
     )
     return Opened(**json.loads(done.stdout))
-
-
-def _clips(numbers: range) -> Iterator[tuple[str, float, float]]:
-    for i in numbers:
-        if i % NODES_A_CLIP == 0:
-            yield (f"bench:{i // NODES_A_CLIP}", *_span(i // NODES_A_CLIP))
 
 
 def _span(clip: int) -> tuple[float, float]:
