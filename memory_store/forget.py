@@ -94,7 +94,8 @@ class Forgetting:
     def _forget(self, living: int, traits: Traits, stone: Tombstone | None = None) -> ForgetReceipt:
         gone, told_anew = self._scope.lines(traits)
         heard = self._scope.clips_heard(traits)
-        images = self._scope.images(self._scope.clips_alone(traits))
+        images = self._scope.images(self._scope.clips_alone(traits), gone)
+        gone -= {image.id for image in images}
         doomed = {*traits.node_ids, *gone, *(image.id for image in images)}
         counts = self._counts(doomed, traits)
         counts["lines_deleted"] = len(gone)

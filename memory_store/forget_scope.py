@@ -74,10 +74,13 @@ class ForgetScope:
             tied = tags & traits.node_ids or any(edge.target in traits.node_ids for edge in edges)
             own = {"text": line.text, **line.provenance}
             named = without_names(own, traits.names) != own
+            if line.kind in ("object", "place"):  # it stays, without its links to them
+                told_anew |= {line.id} if named else set()
+                continue
             written_by_model = line.provenance.get("source") != "grounded"
             if (tied or (named and written_by_model)) and not self._people(others):
                 gone.add(line.id)
-            elif tied or named:
+            elif named or (tied and line.kind != "image"):
                 told_anew.add(line.id)
         gone |= self._told_by_models(traits, gone) | self._facts.naming(traits.names)
         return gone, told_anew - gone
@@ -148,7 +151,9 @@ class ForgetScope:
         )
         return [row["clip_id"] for row in rows]
 
-    def images(self, clip_ids: list[int]) -> list[Node]:
-        """The pictures of clips."""
-        sql = "SELECT id FROM nodes WHERE kind = 'image' AND clip_id IN (SELECT value FROM json_each(?))"
-        return [self._graph.node(row["id"]) for row in self._database.rows(sql, (json.dumps(clip_ids),))]
+    def images(self, clip_ids: list[int], gone: Collection[int]) -> list[Node]:
+        """The pictures of clips, and those among the nodes that go."""
+        sql = """SELECT id FROM nodes WHERE kind = 'image' AND (clip_id IN (SELECT value FROM json_each(?))
+            OR id IN (SELECT value FROM json_each(?))) ORDER BY id"""
+        rows = self._database.rows(sql, (json.dumps(clip_ids), json.dumps(sorted(gone))))
+        return [self._graph.node(row["id"]) for row in rows]

@@ -12,6 +12,7 @@ from memory_store.database import Database, Row
 from memory_store.errors import InvalidValue
 from memory_store.facts import Facts
 from memory_store.graph import Graph
+from memory_store.object_links import ObjectLinks
 from memory_store.records import Node, NodeKind, Relation, Vector
 from memory_store.tags import Tag, find_tags, replace_tags
 from memory_store.tentative import without_tags
@@ -95,6 +96,7 @@ class Lines:
                 self._rewrite(line.node, old_id, new_id)
                 self._move_edges(line.node.id, old_id, new_id)
                 self._leave_clips(line.node.id, old_id, new_id)
+                ObjectLinks(self.database).follow_line(line.node.id, old_id, new_id)
                 self._remember_unlike(line.node.id, old_id)
                 self.facts.move_subject(line.node.id, old_id, new_id)
                 self.facts.move_line(line.node.id, old_id, new_id, self._told_of(old_id, new_id))
@@ -188,6 +190,7 @@ class Lines:
                 continue
             self.database.write("DELETE FROM node_clips WHERE node_id = ? AND clip_id = ?", (old_id, clip_id))
             self._move_votes(clip_id, old_id, new_id)
+            ObjectLinks(self.database).leave_pictures(clip_id, old_id, new_id)
 
     def _acted_in(self, clip_id: int, node_id: int) -> list[int]:
         rows = self.database.rows(

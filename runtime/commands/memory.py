@@ -10,7 +10,7 @@ from typing import Any, get_args
 from memory_store.records import Event, NodeKind
 from memory_store.store import MemoryStore
 from runtime.clock import iso_utc
-from runtime.commands import memory_repair, memory_search, session
+from runtime.commands import memory_objects, memory_repair, memory_search, session
 from runtime.commands.memory_search import node_json
 
 
@@ -28,6 +28,7 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
     clip.add_argument("number", type=int)
     clip.set_defaults(command=show_clip)
     memory_search.add_to(verbs, shared)
+    memory_objects.add_to(verbs, shared)
     status = verbs.add_parser("status", parents=[shared], help="how much is remembered")
     status.set_defaults(command=show_status)
     memory_repair.add_to(verbs, shared)
