@@ -76,7 +76,7 @@ class Answer:
 
     persons: labels of those named in the text; method: who made the text (the timeline, the language model, or a
     plain quotation); confidence: in [0, 1], 0 when abstained; notes: what went differently than usual, one
-    sentence each; trace_id: the row that `save_trace` wrote.
+    sentence each; trace_id: the row that `save_trace` wrote; about: ids of the persons that the question names.
     """
 
     question: str
@@ -97,6 +97,7 @@ class Answer:
     asked_utc_s: float
     pictures: tuple[Picture, ...] = ()
     trace_id: int | None = None
+    about: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain values, as it is kept in the trace and printed with --json."""

@@ -22,12 +22,17 @@ class TooManyQuestions(HearsightError):
 
 @dataclass(frozen=True)
 class Asked:
-    """A question as it came in. asker: id of the person who asks; on_round is called from another thread."""
+    """A question as it came in.
+
+    asker: id of the person who asks; on_round is called from another thread; spoken: whether a voice asked, so that
+    an asker of None is somebody unknown.
+    """
 
     text: str
     asker: int | None = None
     conversation: str | None = None
     on_round: Callable[[Round], None] | None = None
+    spoken: bool = False
 
 
 class AnswerFailed(HearsightError):

@@ -20,6 +20,7 @@ from runtime.binding import Binder, VoteRule
 from runtime.clock import SystemClock, local_zone
 from runtime.config import Settings
 from runtime.control import Control
+from runtime.conversation import Conversations
 from runtime.errors import HearsightError
 from runtime.exemplars import LearnRule, Profiles
 from runtime.face_identity import FaceIdentifier, FaceRule
@@ -257,20 +258,33 @@ def match_rule(entry: Entry) -> MatchRule:
     return MatchRule(entry.thresholds["match"], entry.thresholds["unsure"], entry.thresholds["margin"])
 
 
+def household_of(parts: Parts) -> Household:
+    """What words for times mean where the robot stands."""
+    settings = parts.settings
+    return Household(
+        local_zone(settings.robot.timezone), settings.household.meals, settings.household.country
+    )
+
+
+def conversations(parts: Parts, store: MemoryStore, answerer: Control) -> Conversations:
+    """Answers with what was said before in mind."""
+    return Conversations(answerer, store, household_of(parts), SystemClock().utc_s)
+
+
 def control(
     parts: Parts, store: MemoryStore, language: LanguageModel | None, embedder: TextEmbedder | None = None
 ) -> Control:
     """The answerer over a store; an embedder that is loaded already may be shared."""
     embedder = embedder or text_embedder(parts)
     floor = parts.text_entry.thresholds["about"]
-    zone = local_zone(parts.settings.robot.timezone)
+    household = household_of(parts)
     recall = Recall(store, embedder.embed_query, limits=RecallLimits(similarity_floor=floor))
     return Control(
         recall,
         language,
         clock=SystemClock().utc_s,
-        zone=zone,
-        household=Household(zone, parts.settings.household.meals, parts.settings.household.country),
+        zone=household.zone,
+        household=household,
         max_rounds=parts.settings.control.max_rounds,
         policy=parts.settings.control.policy,
     )

@@ -1,7 +1,7 @@
 """Answers a question: round 0 by code, then rounds of reasoning and search with a language model, then judgement."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -95,9 +95,17 @@ class Control:
         self._timer = timer
 
     def answer(
-        self, text: str, *, asker: int | None = None, on_round: Callable[[Round], None] | None = None
+        self,
+        text: str,
+        *,
+        asker: int | None = None,
+        on_round: Callable[[Round], None] | None = None,
+        notes: Sequence[str] = (),
     ) -> Answer:
-        """The answer, already in the store's traces. asker: id of the person who asks. Raises QuestionError."""
+        """The answer, already in the store's traces. asker: id of the person who asks; notes: to begin with.
+
+        Raises QuestionError.
+        """
         started, now = self._timer(), self._clock()
         question = read_question(
             text,
@@ -110,7 +118,7 @@ class Control:
             household=self._household,
         )
         speech = Speech(question.language, self._zone, now)
-        notes = list(question.hearsay)
+        notes = [*notes, *question.hearsay]
         if question.ahead:
             notes.append(f"{question.ahead.phrase!r} lies ahead: what was said of it is searched.")
         rounds = _Rounds(on_round)
@@ -146,10 +154,11 @@ class Control:
             duration_s=round(self._timer() - started, 4),
             asked_utc_s=now,
             pictures=said.pictures,
+            about=tuple(person.id for person in question.persons),
         )
-        return self._kept(answer)
+        return self.keep(answer)
 
-    def _kept(self, answer: Answer) -> Answer:
+    def keep(self, answer: Answer) -> Answer:
         """The answer with its trace; where no trace can be kept, it is still an answer, and says so."""
         try:
             with self._store.transaction():

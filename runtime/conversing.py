@@ -179,7 +179,7 @@ class ReplyService:
 
     async def _answer(self, question: str, asker: int | None) -> tuple[str, str]:
         try:
-            answer = await self._answering.submit(Asked(question, asker, CONVERSATION))
+            answer = await self._answering.submit(Asked(question, asker, CONVERSATION, spoken=True))
         except HearsightError as error:
             return str(error), "en"
         return answer.text, answer.language

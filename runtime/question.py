@@ -153,7 +153,7 @@ def _find_persons(
     text = _PERSON_NUMBER.sub(by_number, text)
     names = sorted({person.name for person in people if person.name}, key=len, reverse=True)
     for name in names:
-        pattern = _name_pattern(name)
+        pattern = name_pattern(name)
         if pattern.search(text):
             persons += [person for person in people if person.name == name and person not in persons]
             text = pattern.sub("\0", text)
@@ -167,7 +167,7 @@ def _find_hearsay(
     notes: list[str] = []
     unnamed = [person for person in people if person.name is None and person.id in maybe]
     for name in sorted({maybe[person.id] for person in unnamed}, key=lambda name: (-len(name), name)):
-        pattern = _name_pattern(name)
+        pattern = name_pattern(name)
         if not pattern.search(text):
             continue
         for person in unnamed:
@@ -180,10 +180,10 @@ def _find_hearsay(
 
 def is_named(label: str, text: str) -> bool:
     """Whether a text holds a name or label as a whole: `person_1` is not in `person_12`."""
-    return _name_pattern(label).search(text) is not None
+    return name_pattern(label).search(text) is not None
 
 
-def _name_pattern(name: str) -> re.Pattern[str]:
+def name_pattern(name: str) -> re.Pattern[str]:
     """The name as a whole word; a name that is also an everyday word, such as Will, only as it is written."""
     start = r"(?<![^\W\u3400-\u9fff])" if name[0].isascii() else ""
     end = r"(?:['’]s)?(?![^\W\u3400-\u9fff])" if name[-1].isascii() else ""

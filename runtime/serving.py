@@ -12,8 +12,7 @@ from memory_store.store import MemoryStore
 from models.language import LanguageModel
 from models.text import TextEmbedder
 from runtime import compose
-from runtime.answer import Answer
-from runtime.answering import AnsweringService, Asked
+from runtime.answering import AnsweringService
 from runtime.api import Api
 from runtime.api_address import ApiAddress
 from runtime.supervisor import Service
@@ -54,10 +53,8 @@ async def build_serving(
     stack.callback(store.close)
     control = compose.control(parts, store, language, embedder)
 
-    def answer(asked: Asked) -> Answer:
-        return control.answer(asked.text, asker=asked.asker, on_round=asked.on_round)
-
-    answering = AnsweringService(answer, worker, most_waiting=settings.control.most_waiting)
+    conversations = compose.conversations(parts, store, control)
+    answering = AnsweringService(conversations.answer, worker, most_waiting=settings.control.most_waiting)
 
     async def trace(number: int) -> dict[str, Any]:
         found = await worker.call(store.trace, number)

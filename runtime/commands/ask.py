@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 from models.errors import ModelError
 from runtime import compose
 from runtime.answer_json import answer_json
+from runtime.answering import Asked
 from runtime.api_client import DaemonClient, running_daemon
 from runtime.commands import session
 from runtime.errors import HearsightError
@@ -63,9 +64,9 @@ def _by_daemon(daemon: DaemonClient) -> Iterator[Asker]:
 def _here(options: argparse.Namespace) -> Iterator[Asker]:
     with session.opened(options) as (parts, store):
         language = compose.language_model(parts)
-        control = compose.control(parts, store, language)
+        talks = compose.conversations(parts, store, compose.control(parts, store, language))
         try:
-            yield lambda question: answer_json(control.answer(question))
+            yield lambda question: answer_json(talks.answer(Asked(question, conversation="here")))
         finally:
             if language is not None:
                 language.close()
