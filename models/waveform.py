@@ -9,6 +9,8 @@ from models.errors import ModelError
 
 SAMPLE_RATE_HZ = 16_000
 _LOUDEST = 4.0
+_FULL_SCALE = 0.999
+_CLIPPED = 0.01  # the share of samples at full scale that a voice may have
 
 Samples = NDArray[np.float32]
 
@@ -33,6 +35,11 @@ def check_samples(samples: NDArray[Any]) -> Samples:
     if loudest > _LOUDEST:
         raise ModelError(f"audio reaches {loudest:g}; give samples in [-1, 1]")
     return np.clip(checked, -1.0, 1.0) if loudest > 1.0 else checked
+
+
+def is_clipped(samples: Samples) -> bool:
+    """Whether sound (n,) is overdriven: a voice in it is no longer like itself."""
+    return bool(samples.size) and float((np.abs(samples) >= _FULL_SCALE).mean()) > _CLIPPED
 
 
 def cut(samples: Samples, start_s: float, end_s: float) -> Samples:

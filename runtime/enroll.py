@@ -18,6 +18,7 @@ from models.face_quality import FaceQuality, face_quality
 from models.faces import FaceDetector, FaceEmbedder, align_face
 from models.keyframes import encode_jpeg
 from models.voices import VoiceActivity, VoiceEmbedder
+from models.waveform import is_clipped
 from runtime.errors import HearsightError
 from runtime.face_identity import FaceRule
 from runtime.gallery import MatchRule
@@ -26,7 +27,6 @@ from runtime.media_files import MediaFiles, portrait_name
 SAMPLE_RATE_HZ = 16000
 LONGEST_VOICE_S = 30.0  # speech beyond this says no more about a voice
 HALVES_FROM_S = 6.0  # speech this long must sound like one person in its first and second half
-CLIPPED = 0.01  # the share of samples at full scale that a voice may have
 
 
 class EnrollError(HearsightError):
@@ -119,7 +119,7 @@ class VoiceFiles:
                 f"{path} holds {duration_s:.1f} s of speech, too short for a voice:"
                 f" give at least {self._min_speech_s:g} s of one person speaking"
             )
-        if float((np.abs(speech) >= 0.999).mean()) > CLIPPED:
+        if is_clipped(speech):
             raise EnrollError(f"{path} is overdriven (clipped): record it with less gain")
         if duration_s >= HALVES_FROM_S:
             half = len(speech) // 2

@@ -16,6 +16,7 @@ from models.speech import SpeechRecognizer
 from models.speech_noise import Loudness, loudness, speech_snr_db
 from models.utterances import alone
 from models.voices import Span, SpeakerTurns, Turn, Utterance, VoiceActivity, VoiceEmbedder, utterances
+from models.waveform import cut, is_clipped
 from runtime.own_speech import OwnSpeech
 from runtime.stage_times import StageTimes
 
@@ -35,7 +36,8 @@ class HeardSpeech:
 
     `snr_db`: how far it stands above the noise around it; `loudness`: of the whole clip, to be held against mouths;
     `source`: where it came from as far as faces tell, set once they are known; `watched_s`: for how long of it who is
-    in view could be seen, None for all of it.
+    in view could be seen, None for all of it; `speaker`: number within the clip, None where nobody tells; `clipped`:
+    it is overdriven, so that its voice is not like itself.
     """
 
     start_s: float
@@ -49,6 +51,7 @@ class HeardSpeech:
     loudness: Loudness | None = None
     source: SpeechSource = "room"
     speaker: int | None = None
+    clipped: bool = False
     watched_s: float | None = None
 
     @property
@@ -111,14 +114,16 @@ class Listener:
         }
 
     def add(self, block: AudioBlock) -> None:
-        """Append the next block; lost sound before it becomes silence and is counted."""
+        """Append the next block; lost sound before it becomes silence and is counted, and so do damaged samples."""
         if not self._blocks:
             self._start_s = block.time_s
         missing = round((block.time_s - self._start_s) * SAMPLE_RATE_HZ) - self._length
         if missing > GAP_S * SAMPLE_RATE_HZ:
             self._append(np.zeros(missing, dtype=np.float32))
             self._gap_s += missing / SAMPLE_RATE_HZ
-        self._append(block.samples)
+        damaged = ~np.isfinite(block.samples)
+        self._gap_s += int(damaged.sum()) / SAMPLE_RATE_HZ
+        self._append(np.where(damaged, np.float32(0), block.samples))
 
     def skip(self) -> None:
         """Forget what was added but for the unfinished speech at its end: it was remembered before."""
@@ -191,6 +196,7 @@ class Listener:
                     speech_snr_db(sound, start_s + utterance.start_s, start_s + utterance.end_s, spoken),
                     sound,
                     speaker=utterance.speaker,
+                    clipped=is_clipped(cut(samples, utterance.start_s, utterance.end_s)),
                 )
             )
         return tuple(heard)
@@ -204,12 +210,9 @@ class Listener:
         parts = alone(utterance, turns)
         if sum(part.end_s - part.start_s for part in parts) < SHORTEST_ALONE_S:
             parts = [Span(utterance.start_s, utterance.end_s)]
-        cuts = [
-            samples[round(part.start_s * SAMPLE_RATE_HZ) : round(part.end_s * SAMPLE_RATE_HZ)]
-            for part in parts
-        ]
+        sound = np.concatenate([cut(samples, part.start_s, part.end_s) for part in parts])
         with self._times.timed("voice_embedding"):
-            return self._embedder.embed(np.concatenate(cuts))
+            return self._embedder.embed(sound)
 
     def _append(self, samples: NDArray[np.float32]) -> None:
         self._blocks.append(samples)

@@ -24,9 +24,10 @@ class VoiceRule:
     """The voice model's thresholds.
 
     `sight_bonus` is added to the voices of the only person in view; a voice that is somebody else's must be that
-    much surer before it overrules a face whose voice is not known yet. Speech with a signal-to-noise ratio under
-    `min_enroll_snr_db` is never learned from. An utterance whose voice alone says too little is given to the voice that
-    the same speaker of the clip was recognised by, if it is like no known voice more and at least `conversation` alike.
+    much surer before it overrules a face whose voice is not known yet. Speech that is clipped, overlapped or stands
+    less than `min_enroll_snr_db` out of the noise is never learned from. An utterance whose voice alone says too
+    little is given to the voice that the same speaker of the clip was recognised by, if it is like no known voice more
+    and at least `conversation` alike.
     """
 
     match: MatchRule
@@ -165,7 +166,8 @@ class VoiceIdentifier:
     def _teaches(self, speech: HeardSpeech, face_id: int | None) -> bool:
         least_s = self._rule.min_enroll_s if face_id is None else self._rule.min_enroll_in_view_s
         clear = speech.snr_db is None or speech.snr_db >= self._rule.min_enroll_snr_db
-        return speech.duration_s >= least_s and not speech.overlapped and clear and speech.source == "room"
+        whole = not speech.overlapped and not speech.clipped
+        return speech.duration_s >= least_s and whole and clear and speech.source == "room"
 
     def _enroll(
         self, clip_id: int, span: ClipSpan, speech: HeardSpeech, vector: NDArray[np.float32], known: Gallery
