@@ -25,6 +25,7 @@ class Mending:
         self._now_utc_s = now_utc_s
         self.done: list[str] = []
         self.forgotten: list[ForgetReceipt] = []
+        self.lost: dict[str, set[int]] = {}  # rows that went because what they refer to is lost
 
     def everything(self) -> None:
         """All steps, in an order in which none undoes another; those of which nothing is wrong do nothing."""
@@ -104,6 +105,7 @@ class Mending:
                 }
                 orphans = f"{column} IS NOT NULL AND {column} NOT IN (SELECT id FROM {parent})"
                 if required[column]:
+                    self._name_lost(table, orphans)
                     self._counted(
                         f"DELETE FROM {table} WHERE {orphans}",
                         f"{{}} rows of {table} without their {parent} went",
@@ -113,6 +115,12 @@ class Mending:
                         f"UPDATE {table} SET {column} = NULL WHERE {orphans}",
                         f"{{}} rows of {table} no longer refer to {parent} that are lost",
                     )
+
+    def _name_lost(self, table: str, which: str) -> None:
+        row = self._database.row("SELECT sql FROM sqlite_master WHERE name = ?", (table,))
+        if row is not None and "WITHOUT ROWID" not in str(row["sql"]).upper():
+            gone = self._database.rows(f"SELECT rowid AS id FROM {table} WHERE {which}")
+            self.lost.setdefault(table, set()).update(found["id"] for found in gone)
 
     def _tags(self) -> None:
         dangling = dangling_tags(self._database)

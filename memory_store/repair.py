@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from memory_store.errors import DatabaseUnusable, InvalidValue, ReadOnlyStorage,
 from memory_store.index_file import IndexFile
 from memory_store.mend import Mending
 from memory_store.records import ForgetReceipt, VectorSpace
-from memory_store.salvage import Salvaged, salvage
+from memory_store.salvage import salvage
 from memory_store.verify import Fault, verify
 
 DeleteFiles = Callable[[Path, ForgetReceipt], object]
@@ -60,46 +60,63 @@ def repair(
         ) from error
 
 
+@dataclass
+class _Report:
+    """What was done so far."""
+
+    done: list[str] = field(default_factory=list)
+    lost: dict[str, set[int]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    forgotten: list[ForgetReceipt] = field(default_factory=list)
+    aside: Path | None = None
+
+    def add(self, mending: Mending) -> None:
+        self.done += mending.done
+        self.forgotten += mending.forgotten
+        for table, ids in mending.lost.items():
+            self.lost.setdefault(table, set()).update(ids)
+
+
 def _repaired(
     directory: Path, spaces: Sequence[VectorSpace], delete_files: DeleteFiles, now_utc_s: float
 ) -> Repaired:
-    done: list[str] = []
-    saved, aside = Salvaged(), None
-    if _is_damaged(directory):
-        saved, aside = _saved(directory, done, now_utc_s)
+    report = _Report()
+    try:
+        useless = _mend_in_place(directory, spaces, now_utc_s, report)
+    except DatabaseUnusable:
+        report, useless = _Report(), True
+        _save(directory, now_utc_s, report)
+    for receipt in report.forgotten:
+        delete_files(directory, receipt)
+    if useless:
+        for file in (IndexFile(directory / "index", space) for space in spaces):
+            file.clean(file.names())
+        report.done.append("the index of vectors is built anew")
+    with closing(Database.open(directory / "memory.db")) as database:
+        if report.forgotten:
+            database.scrub()
+        left = tuple(verify(database, directory, spaces))
+    lost = {table: tuple(sorted(ids)) for table, ids in report.lost.items() if ids}
+    return Repaired(tuple(report.done), lost, tuple(report.unread), report.aside, left)
+
+
+def _mend_in_place(directory: Path, spaces: Sequence[VectorSpace], now_utc_s: float, report: _Report) -> bool:
+    """Mend a file that can be read whole; whether its vector index is useless. Raises DatabaseUnusable for another."""
     with closing(Database.open(directory / "memory.db")) as database:
         faults = verify(database, directory, spaces)
+        for fault in faults:
+            if fault.what == "database":
+                raise DatabaseUnusable(fault.detail)
         if any(fault.repair and fault.what != "vector index" for fault in faults):
             mending = Mending(database, directory, now_utc_s)
             with database.transaction():
                 mending.everything()
-            done += mending.done
-            for receipt in mending.forgotten:
-                delete_files(directory, receipt)
-            if mending.forgotten:
-                database.scrub()
-        if done or any(fault.what == "vector index" for fault in faults):
-            for file in (IndexFile(directory / "index", space) for space in spaces):
-                file.clean(file.names())
-            done.append("the index of vectors is built anew")
-        left = tuple(verify(database, directory, spaces))
-    lost = {table: tuple(ids) for table, ids in saved.lost.items() if ids}
-    return Repaired(tuple(done), lost, tuple(saved.unread), aside, left)
+            report.add(mending)
+    return bool(report.done) or any(fault.what == "vector index" for fault in faults)
 
 
-def _is_damaged(directory: Path) -> bool:
-    """Whether the file cannot be mended in place."""
-    try:
-        with closing(Database.open(directory / "memory.db")) as database:
-            return any(
-                "fts" not in row[0] for row in database.rows("PRAGMA integrity_check(5)") if row[0] != "ok"
-            )
-    except DatabaseUnusable:
-        return True
-
-
-def _saved(directory: Path, done: list[str], now_utc_s: float) -> tuple[Salvaged, Path]:
-    """A new file with what could be read in the damaged one's place, which is kept."""
+def _save(directory: Path, now_utc_s: float, report: _Report) -> None:
+    """Put a new file with what could be read in the damaged one's place, and keep that."""
     size = sum(path.stat().st_size for path in directory.glob("memory.db*"))
     if shutil.disk_usage(directory).free < 3 * size:
         raise StorageFull(
@@ -109,7 +126,8 @@ def _saved(directory: Path, done: list[str], now_utc_s: float) -> tuple[Salvaged
     target = prepared / "memory.db"
     try:
         saved = salvage(directory / "memory.db", target)
-        if not any(saved.copied.values()) and not any(saved.from_pages.values()):
+        copied, from_pages = sum(saved.copied.values()), sum(saved.from_pages.values())
+        if not copied and not from_pages:
             raise DatabaseUnusable(
                 f"{directory / 'memory.db'} holds nothing that can be read: restore a backup with `hearsight restore`"
             )
@@ -117,15 +135,19 @@ def _saved(directory: Path, done: list[str], now_utc_s: float) -> tuple[Salvaged
             mending = Mending(database, directory, now_utc_s)
             with database.transaction():
                 mending.everything()
+            if mending.forgotten:
+                database.scrub()
         with open(target, "rb") as file:
             os.fsync(file.fileno())
     except BaseException:
         shutil.rmtree(prepared, ignore_errors=True)
         raise
-    done += [f"{sum(saved.copied.values())} rows were copied into a new file", *mending.done]
-    if saved.from_pages:
-        done.append(f"{sum(saved.from_pages.values())} rows that were cut off were read from their pages")
-    aside = switch.switch(
-        directory, f"damaged-{datetime.fromtimestamp(now_utc_s, UTC):%Y%m%dT%H%M%S}", kept=("media",)
-    )
-    return saved, aside
+    report.done.append(f"{copied} rows were copied into a new file")
+    if from_pages:
+        report.done.append(f"{from_pages} rows that were cut off were read from their pages")
+    report.add(mending)
+    for table, ids in saved.lost.items():
+        report.lost.setdefault(table, set()).update(ids)
+    report.unread += saved.unread
+    moment = datetime.fromtimestamp(now_utc_s, UTC)
+    report.aside = switch.switch(directory, f"damaged-{moment:%Y%m%dT%H%M%S}", kept=("media",))

@@ -4,7 +4,6 @@ By SQL in ranges of keys that shrink around a damaged page, then, for what a dam
 Triggers do not run and references are not checked meanwhile: `mend` puts both right afterwards.
 """
 
-import re
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from memory_store.columns import Column, columns_of, completed, first_key, fits, has_rowid, is_sound
 from memory_store.database import Database
-from memory_store.raw_pages import RawPages, RawRow
+from memory_store.raw_pages import RawPages
 from memory_store.tables import plain_tables
 
 _KEYS = 512  # read at once
@@ -29,18 +29,10 @@ class Salvaged:
     """
 
     copied: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, set[int]] = field(default_factory=dict)  # keys at which reading met a damaged page
     from_pages: dict[str, int] = field(default_factory=dict)
     lost: dict[str, list[int]] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class _Column:
-    name: str
-    type: str
-    required: bool
-    default: Any
-    key: int
 
 
 def salvage(damaged: Path, target: Path) -> Salvaged:
@@ -98,47 +90,61 @@ def _copy_all(source: sqlite3.Connection | None, target: sqlite3.Connection, cop
             if not complete:
                 done.unread.append(table)
         _copy_sequences(source, target)
-    if source is None or done.unread:
-        with_rowid = {table: _columns(target, table) for table in tables if _has_rowid(target, table)}
-        _copy_from_pages(copy, target, with_rowid, done)
-        done.unread = [table for table in tables if source is None or table in done.unread]
-    if source is not None:
-        _find_lost(source, target, done)
+    with_rowid = {table: columns_of(target, table) for table in tables if has_rowid(target, table)}
+    _copy_from_pages(copy, target, with_rowid, done)
+    if source is None:
+        done.unread = tables
+    else:
+        _find_lost(source, target, with_rowid, done)
     return done
 
 
 def _copy_by_key(source: sqlite3.Connection, target: sqlite3.Connection, table: str, done: Salvaged) -> bool:
     """Copy what the table's tree leads to; whether nothing stood in the way."""
-    here = {column.name for column in _columns(target, table)}
+    here = {column.name for column in columns_of(target, table)}
     try:
-        there = [column.name for column in _columns(source, table)]
+        there = [column.name for column in columns_of(source, table)]
     except _CAUGHT:
         return False
     columns = [name for name in there if name in here]
     if not columns:
         return True  # a table that the older schema did not have
-    key = "rowid" if _has_rowid(target, table) else _first_key(target, table)
+    key = "rowid" if has_rowid(target, table) else first_key(target, table)
+    kinds = {column.name: column for column in columns_of(target, table)}
+    newest = _newest(source, table)
     complete, copied = True, 0
-    for rows in _ranges(source, table, columns, key):
+    failed = done.failed.setdefault(table, set())
+    for rows in _ranges(source, table, columns, key, failed):
         if rows is None:
             complete = False
-        else:
-            copied += _insert(target, table, columns, rows)
+            continue
+        sound = [row for row in rows if is_sound(row, [kinds[name] for name in columns], newest)]
+        complete &= len(sound) == len(rows)
+        copied += _insert(target, table, columns, sound)
     done.copied[table] = copied
     return complete
 
 
+def _newest(source: sqlite3.Connection, table: str) -> int | None:
+    """The highest id that was ever given in a table, where the database keeps that."""
+    try:
+        row = source.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+    except _CAUGHT:
+        return None
+    return None if row is None else int(row[0])
+
+
 def _ranges(
-    source: sqlite3.Connection, table: str, columns: Sequence[str], key: str
+    source: sqlite3.Connection, table: str, columns: Sequence[str], key: str, failed: set[int]
 ) -> Iterator[list[tuple[Any, ...]] | None]:
-    """Rows in the order of the key; None for each part that cannot be read."""
+    """Rows in the order of the key; None for each part that cannot be read, whose keys are added to `failed`."""
     select = f"SELECT {', '.join(columns)} FROM {table}"
     try:
         bounds = source.execute(f"SELECT min({key}), max({key}) FROM {table}").fetchone()
     except _CAUGHT:
-        bounds = _bounds_from_sequence(source, table)
+        bounds = (1, _newest(source, table))
         yield None
-    if bounds is None or bounds[0] is None:
+    if None in bounds:
         return
     if not all(isinstance(bound, int) for bound in bounds):
         try:
@@ -155,20 +161,13 @@ def _ranges(
         except _CAUGHT:
             failures += 1
             if low == high:
+                failed.add(low)
                 yield None
             else:
                 middle = (low + high) // 2
                 parts += [(middle + 1, high), (low, middle)]
     if parts:
         yield None
-
-
-def _bounds_from_sequence(source: sqlite3.Connection, table: str) -> tuple[int, int] | None:
-    try:
-        row = source.execute("SELECT 1, seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
-    except _CAUGHT:
-        return None
-    return None if row is None else (int(row[0]), int(row[1]))
 
 
 def _insert(
@@ -203,96 +202,44 @@ def _copy_sequences(source: sqlite3.Connection, target: sqlite3.Connection) -> N
 
 
 def _copy_from_pages(
-    copy: Path, target: sqlite3.Connection, tables: Mapping[str, list[_Column]], done: Salvaged
+    copy: Path, target: sqlite3.Connection, tables: Mapping[str, list[Column]], done: Salvaged
 ) -> None:
     for rows in RawPages(copy).leaves():
-        fitting = [table for table, columns in tables.items() if all(_fits(row, columns) for row in rows)]
+        fitting = [table for table, columns in tables.items() if all(fits(row, columns) for row in rows)]
         if len(fitting) != 1:
             continue
         (table,) = fitting
         columns = tables[table]
         names = ["rowid", *(column.name for column in columns if column.key != 1 or column.type != "INTEGER")]
-        values = [_completed(row, columns) for row in rows]
+        values = [completed(row, columns) for row in rows]
         added = _insert(target, table, names, values)
         if added:
             done.from_pages[table] = done.from_pages.get(table, 0) + added
 
 
-def _completed(row: RawRow, columns: Sequence[_Column]) -> list[Any]:
-    """Rowid and columns but for the key that is the rowid; columns added after the row was written have defaults."""
-    values = [row.rowid]
-    for number, column in enumerate(columns):
-        if column.key == 1 and column.type == "INTEGER":
-            continue
-        values.append(row.values[number] if number < len(row.values) else column.default)  # type: ignore[arg-type]
-    return values
-
-
-def _fits(row: RawRow, columns: Sequence[_Column]) -> bool:
-    """Whether a row can be one of a table: its kinds of values, and a key that is the rowid stored as NULL."""
-    added = columns[len(row.values) :]
-    if len(row.values) > len(columns) or any(column.required and column.default is None for column in added):
-        return False
-    for value, column in zip(row.values, columns, strict=False):
-        if column.key == 1 and column.type == "INTEGER":
-            if value is not None:
-                return False
-        elif value is None:
-            if column.required:
-                return False
-        elif not isinstance(value, _KINDS[column.type]):
-            return False
-    return len(row.values) > 1 or len(columns) == 1
-
-
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "INTEGER": (int,),
-    "REAL": (int, float),
-    "TEXT": (str,),
-    "BLOB": (bytes,),
-    "": (int, float, str, bytes),
-}
-
-
-def _columns(connection: sqlite3.Connection, table: str) -> list[_Column]:
-    rows = connection.execute(f"PRAGMA table_info({table})").fetchall()
-    return [_Column(row[1], row[2].upper(), bool(row[3]), _literal(row[4]), row[5]) for row in rows]
-
-
-def _literal(default: str | None) -> Any:
-    if default is None:
-        return None
-    if re.fullmatch(r"-?\d+", default):
-        return int(default)
-    if re.fullmatch(r"-?\d+\.\d*", default):
-        return float(default)
-    return default.strip("'")
-
-
-def _first_key(connection: sqlite3.Connection, table: str) -> str:
-    return next(column.name for column in _columns(connection, table) if column.key == 1)
-
-
-def _has_rowid(connection: sqlite3.Connection, table: str) -> bool:
-    sql = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()[0]
-    return "WITHOUT ROWID" not in sql.upper()
-
-
-def _find_lost(source: sqlite3.Connection, target: sqlite3.Connection, done: Salvaged) -> None:
-    """Rowids that an index of the damaged file still names and that were not copied."""
-    for table in done.unread:
-        if not _has_rowid(target, table):
-            continue
-        known: set[int] = set()
-        names = source.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
-            (table,),
-        ).fetchall()
-        for (index,) in names:
+def _find_lost(
+    source: sqlite3.Connection, target: sqlite3.Connection, tables: Iterable[str], done: Salvaged
+) -> None:
+    """Rowids that an index of the damaged file still names, or where reading failed, and that were not copied."""
+    for table in tables:
+        known = set(done.failed.get(table, ()))
+        for index in _indexes(source, table):
             try:
-                known |= {row[0] for row in source.execute(f"SELECT rowid FROM {table} INDEXED BY {index}")}
+                for row in source.execute(f"SELECT rowid FROM {table} INDEXED BY {index}"):
+                    known.add(row[0])
             except _CAUGHT:
                 continue
         here = {row[0] for row in target.execute(f"SELECT rowid FROM {table}")}
-        if known - here:
-            done.lost[table] = sorted(known - here)
+        newest = _newest(source, table)
+        gone = {row for row in known - here if isinstance(row, int) and (newest is None or row <= newest)}
+        if gone:
+            done.lost[table] = sorted(gone)
+
+
+def _indexes(source: sqlite3.Connection, table: str) -> list[str]:
+    """The indexes that name every row of a table."""
+    sql = "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql NOT LIKE '%WHERE%'"
+    try:
+        return [row[0] for row in source.execute(sql, (table,))]
+    except _CAUGHT:
+        return []

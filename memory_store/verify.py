@@ -72,7 +72,7 @@ def _database(database: Database) -> Iterator[Fault]:
     try:
         for row in database.rows("PRAGMA integrity_check(10)"):
             # A text index that disagrees is found below, by itself.
-            if row[0] != "ok" and "fts" not in row[0]:
+            if row[0] != "ok" and "inverted index" not in row[0]:
                 yield Fault("database", str(row[0]).replace("\n", "; "), repair)
     except DatabaseUnusable as error:
         yield Fault("database", str(error), repair)
