@@ -53,19 +53,7 @@ class Mending:
 
     def _stand_ins(self) -> None:
         """Rows in the place of lost ones of which other rows tell enough: clips, faces, voices, people."""
-        clips = " UNION ".join(
-            f"SELECT clip_id FROM {table} WHERE clip_id IS NOT NULL" for table in _CLIP_USERS
-        )
-        self._counted(
-            f"""INSERT INTO clips (id, source_key, source_name, boot_id, media_start_s, media_end_s, start_utc_s,
-            end_utc_s, time_known, place, has_video, has_audio, dropped_frames, audio_gap_s, state)
-            SELECT u.clip_id, 'lost:' || u.clip_id, 'lost', '', 0, 0, s.first, s.last, 1, '', 0, 0, 0, 0, 'described'
-            FROM ({clips}) u JOIN (SELECT clip_id, min(start_utc_s) AS first, max(end_utc_s) AS last FROM
-            (SELECT clip_id, start_utc_s, end_utc_s FROM node_clips UNION ALL
-            SELECT clip_id, start_utc_s, end_utc_s FROM nodes WHERE clip_id IS NOT NULL) GROUP BY clip_id) s
-            ON s.clip_id = u.clip_id WHERE u.clip_id NOT IN (SELECT id FROM clips)""",
-            "{} lost clips got a stand-in with their time",
-        )
+        self._stand_in_clips()
         self._counted(
             """INSERT INTO nodes (id, kind, text, clip_id, start_utc_s, end_utc_s, first_seen_utc_s, last_seen_utc_s)
             SELECT v.node_id, v.space, '', NULL, coalesce(s.first, 0), coalesce(s.last, 0), coalesce(s.first, 0),
@@ -81,6 +69,30 @@ class Mending:
             "{} lost people were made anew, without their names",
             (self._now_utc_s,),
         )
+
+    def _stand_in_clips(self) -> None:
+        # What a trigger notes of a clip as it begins would be of now: what is noted of this one stays instead.
+        triggers = self._database.rows(
+            """SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'clips'
+            AND sql LIKE '%INSERT ON%'"""
+        )
+        for trigger in triggers:
+            self._database.write(f"DROP TRIGGER {trigger['name']}")
+        clips = " UNION ".join(
+            f"SELECT clip_id FROM {table} WHERE clip_id IS NOT NULL" for table in _CLIP_USERS
+        )
+        self._counted(
+            f"""INSERT INTO clips (id, source_key, source_name, boot_id, media_start_s, media_end_s, start_utc_s,
+            end_utc_s, time_known, place, has_video, has_audio, dropped_frames, audio_gap_s, state)
+            SELECT u.clip_id, 'lost:' || u.clip_id, 'lost', '', 0, 0, s.first, s.last, 1, '', 0, 0, 0, 0, 'described'
+            FROM ({clips}) u JOIN (SELECT clip_id, min(start_utc_s) AS first, max(end_utc_s) AS last FROM
+            (SELECT clip_id, start_utc_s, end_utc_s FROM node_clips UNION ALL
+            SELECT clip_id, start_utc_s, end_utc_s FROM nodes WHERE clip_id IS NOT NULL) GROUP BY clip_id) s
+            ON s.clip_id = u.clip_id WHERE u.clip_id NOT IN (SELECT id FROM clips)""",
+            "{} lost clips got a stand-in with their time",
+        )
+        for trigger in triggers:
+            self._database.write(trigger["sql"])
 
     def _evidence(self) -> None:
         self._counted(
