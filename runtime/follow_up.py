@@ -1,4 +1,4 @@
-"""Follow-up questions made whole: "and yesterday?", "what about Bob?", "where was she then?", 那Bob呢？
+"""Follow-up questions made whole: "and yesterday?", "what about Bob?", "where was she then?", "那Bob呢？".
 
 Only what stands in the last question and answer is put in; who or what is unclear stays as it was said.
 """
