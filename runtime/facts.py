@@ -44,7 +44,7 @@ class FactLearner:
         """Keep what the heard lines of a clip tell; how many facts were new."""
         found: list[tuple[int, int, FactClaim]] = []
         for node_id, line in lines:
-            if not _is_told_by_one(line):
+            if not _is_told_by_one(line) or self._is_not_to_be_remembered(line.actors[0]):
                 continue
             for claim in facts_in(str(line.provenance["said"])):
                 if not claim.by_name or self._is_known(claim.triple.subject):
@@ -93,6 +93,10 @@ class FactLearner:
                 changed=claim.changed,
             )[1]
         return new
+
+    def _is_not_to_be_remembered(self, node_id: int) -> bool:
+        person = self.store.person_of(node_id)
+        return person is not None and person.consent == "do_not_remember"
 
     def _is_known(self, name: str) -> bool:
         """Whether exactly one person has that name."""

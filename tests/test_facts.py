@@ -86,6 +86,9 @@ def test_nobody_known_a_screen_and_two_at_once_tell_no_facts(home: Home) -> None
         assert learner.learn([(heard.id, replace(line, actors=()))]) == 0
         assert learner.learn([(heard.id, replace(line, event="seen"))]) == 0
         assert _facts(home.store) == []
+        home.store.set_consent(anna.id, "do_not_remember")
+        assert learner.learn([(heard.id, line)]) == 0
+        home.store.set_consent(anna.id, "resident")
         assert learner.learn([(heard.id, line)]) == 1
         assert learner.learn([(heard.id, line)]) == 0, "the same line again"
     assert len(_facts(home.store)) == 1

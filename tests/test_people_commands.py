@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from drivers.media import DriverError
-from memory_store import MemoryStore, VectorSpace
+from memory_store import MemoryStore, Triple, VectorSpace
 from models.keyframes import encode_jpeg
 from models.manifest import Manifest
 from runtime import compose_enroll
@@ -108,6 +108,22 @@ def test_show_tells_all_that_is_known(people: tuple[Met, ...], command: Command)
     assert {"lines", "portraits", "name_evidence", "appearances", "history"} <= set(shown)
     text = command.run("show", one.person)
     assert "pinned by a resident" in text and f"change {shown['history'][-1]['id']}" in text
+
+
+def test_show_lists_what_was_said_and_what_is_believed(
+    people: tuple[Met, ...], memory: Path, command: Command
+) -> None:
+    one = people[0]
+    with MemoryStore.open(memory, _spaces()) as store, store.transaction():
+        for line, polarity, text in ((0, 1, "likes tea."), (1, -1, "does not like tea."), (2, -1, "")):
+            told = f"<voice_{one.voice}> {text}"
+            store.add_fact(Triple("likes", "tea", polarity), told, one.heard[line], subject_id=one.voice)
+    shown = command.run("show", one.person)
+    assert f"fact: person_{one.person} likes tea. (said in 1 clips, no longer believed)" in shown
+    assert f"fact: person_{one.person} does not like tea. (said in 2 clips)" in shown
+    document = command.json("show", one.person)
+    assert isinstance(document, dict)
+    assert [fact["read_from"] for fact in document["facts"]] == [[one.heard[0]], list(one.heard[1:])]
 
 
 def test_forget_gives_a_receipt_and_cannot_be_undone(people: tuple[Met, ...], command: Command) -> None:

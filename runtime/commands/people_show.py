@@ -1,4 +1,4 @@
-"""`hearsight people show`: all that is known about who a person is, and every change that can be undone."""
+"""`hearsight people show`: all that is known about a person, and every change that can be undone."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from runtime.commands.people_names import names_json
 from runtime.media_files import MediaFiles
 
 _LINES = 10
+_FACTS = 50
 
 
 def add_to(verbs: session.Commands, shared: argparse.ArgumentParser) -> None:
@@ -57,7 +58,24 @@ def _as_json(store: MemoryStore, files: MediaFiles, person: Person) -> dict[str,
         for row in store.timeline(person.id, limit=_LINES)
     ]
     names = names_json(person, store.name_evidence(person.id))
-    return {**value, "portraits": portraits, "bindings": bindings, **names, "lines": lines, "history": rows}
+    told = {"facts": _facts(store, person), "lines": lines, "history": rows}
+    return {**value, "portraits": portraits, "bindings": bindings, **names, **told}
+
+
+def _facts(store: MemoryStore, person: Person) -> list[dict[str, object]]:
+    """What was said of the person, by the memory that holds it, and whether it is believed now."""
+    beliefs = store.beliefs(person.id, names=[person.name] if person.name else [])
+    return [
+        {
+            "id": belief.node_ids[0],
+            "text": store.render(store.node(belief.node_ids[0]).text),
+            "current": belief.current,
+            "clips": len(belief.statements),
+            "last_said": iso_utc(belief.last_utc_s),
+            "read_from": list(belief.line_ids),
+        }
+        for belief in beliefs[-_FACTS:]
+    ]
 
 
 def _portraits(files: MediaFiles, person: Person) -> list[str]:
@@ -89,6 +107,9 @@ def _print(store: MemoryStore, person: Person, value: dict[str, object]) -> None
         print(f"  portrait     {portrait}")
     for one in store.name_evidence(person.id):
         print(f"  heard        {one.name} ({one.weight:g}, {one.source}, memory {one.node_id})")
+    for fact in _rows(value, "facts"):
+        once = "" if fact["current"] else ", no longer believed"
+        print(f"  [{fact['id']}] fact: {fact['text']} (said in {fact['clips']} clips{once})")
     for line in _rows(value, "lines"):
         print(f"  [{line['id']}] {line['start']}  {line['text']}")
     for row in _rows(value, "history"):
