@@ -10,7 +10,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _EMPTY = re.compile(
     r"(?:it|its|that|this|these|those|them|they|you|your|yours|him|her|his|hers|their|he|she|me|us|mine|how|what|when|"
     r"where|why|which|who|everything|something|anything|nothing|everyone|everybody|someone|one|ones|some|such|any|all|"
-    r"most|ever|real|hard|fetch|certain|few|couple|two|three|four|for|since|with|at|in|on|together|well|again|out|around|against|outside|inside|there|here|more|lot|lots|both|another|others?|same|each|either|seeing|hearing|being|having|getting|doing|"
+    r"most|ever|real|hard|fetch|breakfast|lunch|dinner|supper|certain|few|couple|two|three|four|for|since|with|at|in|on|together|well|again|out|around|against|outside|inside|there|here|more|lot|lots|both|another|others?|same|each|either|seeing|hearing|being|having|getting|doing|"
     r"knowing|thinking|making|helping|giving|watching|sharing|taking|trying|spending)\b",
     re.IGNORECASE,
 )

@@ -14,7 +14,7 @@ from memory_store.records import Triple
 from runtime.fact_claim import FactClaim
 from runtime.grounding import normalise
 
-_CLAUSE = re.compile(r"[，,。！!；;：:、]\s*(?=[我<现以过曾原从不但可]|就|改)|[。！!；;]")
+_CLAUSE = re.compile(r"[，,。！!；;：:、]\s*(?=[我他她它<现以过曾原从不但可]|就|改)|[。！!；;]")
 _COUNT = r"[一二两三四五六七八九十几\d]+"
 _MOST = 10  # characters of an object
 
@@ -159,6 +159,8 @@ class ChineseFacts:
                 yield self._claim("has", polarity, f"{thing['count']}{thing['thing']}{name}", changed=changed)
             return
         said = re.sub(r"^(?:上|过|了)", "", said)
+        if relation in ("likes", "prefers"):  # to like eating dumplings is to like dumplings
+            said = re.sub(r"^(?:吃|喝)(?=.)", "", said)
         for words in re.split(r"[和、与跟]", said):
             if (
                 1 <= len(words) <= _MOST

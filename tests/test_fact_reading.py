@@ -63,6 +63,9 @@ def _read(text: str) -> list[tuple[str, str, int]]:
         ("我最喜欢的颜色是蓝色。", [("favourite colour", "蓝色", 1)]),
         ("我明年去上海。", [("plans", "明年去上海", 1)]),
         ("我打算学游泳。", [("plans", "学游泳", 1)]),
+        ("我最喜欢吃饺子。", [("likes", "饺子", 1)]),
+        ("我女儿叫小红，她喜欢跳舞。", [("daughter", "小红", 1)]),
+        ("I like coffee better than tea.", [("likes", "coffee", 1)]),
     ],
 )
 def test_plain_sentences_give_their_facts(text: str, facts: list[tuple[str, str, int]]) -> None:
@@ -86,6 +89,11 @@ def test_plain_sentences_give_their_facts(text: str, facts: list[tuple[str, str,
         ("我以前喜欢茶，现在喝咖啡。", [("likes", "茶", -1, True), ("drinks", "咖啡", 1, True)]),
         ("我不喝咖啡了。", [("drinks", "咖啡", -1, True)]),
         ("我不再吃肉。", [("eats", "肉", -1, True)]),
+        ("我已经不抽烟了。", [("smokes", "烟", -1, True)]),
+        (
+            "我以前在西门子工作，现在在博世工作。",
+            [("works_at", "西门子", -1, True), ("works_at", "博世", 1, True)],
+        ),
         ("我搬到慕尼黑了。", [("lives_in", "慕尼黑", 1, True)]),
     ],
 )
@@ -131,6 +139,7 @@ def test_a_change_is_read_as_one(text: str, facts: list[tuple[str, str, int, boo
         "They live in Berlin.",
         "I rarely drink coffee.",
         "I drank coffee.",
+        "I eat breakfast at seven.",
         "Put the keys in the blue bowl.",
         "你喜欢茶吗？",
         "我喜欢什么？",
