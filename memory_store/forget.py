@@ -53,24 +53,25 @@ class Forgetting:
     def again(self, stone: Tombstone) -> ForgetReceipt:
         """Delete from an older state of the memory what was forgotten later, and whatever it tells of them.
 
-        Who was one with them then goes with them. A line that cannot be told without them as it was then goes.
+        Who was one with them then goes with them. Where a name of theirs was not known yet, a line goes that cannot
+        be told as it was told without them later.
         """
         persons = self._down_from(stone.persons)
         sql = "SELECT node_id AS id FROM person_nodes WHERE person_id IN (SELECT value FROM json_each(?))"
         nodes = {row["id"] for row in self._database.rows(sql, (json.dumps(persons),))}
-        receipt = self._forget(
-            min(stone.persons),
-            self._scope.traits(persons, nodes | self._there("nodes", stone.identities)),
-            stone,
-        )
+        traits = self._scope.traits(persons, nodes | self._there("nodes", stone.identities))
+        receipt = self._forget(min(stone.persons), traits, stone)
+        # Names are never struck from the history, so that as many as then are the same.
+        all_names_known = len(traits.names) + len(traits.shared_names) == stone.names
         rows = self._database.rows(
             "SELECT id, text, provenance FROM nodes WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps(sorted(stone.rewritten)),),
         )
         lost = {
-            r["id"]
-            for r in rows
-            if tombstones.fingerprint(r["text"], r["provenance"]) != stone.rewritten[r["id"]]
+            row["id"]
+            for row in rows
+            if not all_names_known
+            and tombstones.fingerprint(row["text"], row["provenance"]) != stone.rewritten[row["id"]]
         }
         for table, ids in (
             ("traces", stone.traces),
@@ -80,7 +81,8 @@ class Forgetting:
         ):
             self._delete(table, "id", ids)
         for row in self._database.rows("SELECT id, source_name FROM clips"):
-            if stone.clips.get(row["id"], "") not in ("", tombstones.fingerprint(row["source_name"])):
+            told = stone.clips.get(row["id"])
+            if told and not all_names_known and told != tombstones.fingerprint(row["source_name"]):
                 self._database.write("UPDATE clips SET source_name = 'recording' WHERE id = ?", (row["id"],))
         self._database.write("INSERT INTO nodes_fts (nodes_fts) VALUES ('rebuild')")
         return replace(
@@ -123,6 +125,7 @@ class Forgetting:
                 memory=tombstones.memory_uuid(self._database),
                 forgotten_utc_s=self._clock(),
                 persons=tuple(sorted(traits.person_ids)),
+                names=len(traits.names) + len(traits.shared_names),
                 identities=faces,
                 nodes=tuple(sorted(doomed)),
                 traces=tuple(sorted(traces)),

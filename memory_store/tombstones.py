@@ -29,6 +29,7 @@ class Tombstone:
     memory: str
     forgotten_utc_s: float
     persons: tuple[int, ...]
+    names: int
     identities: tuple[int, ...]
     nodes: tuple[int, ...]
     traces: tuple[int, ...]

@@ -324,6 +324,21 @@ def test_a_name_that_was_learned_after_the_backup(tmp_path: Path) -> None:
         assert store.node(other).text.endswith('"Good evening"')
 
 
+def test_a_line_that_has_changed_since_stays_for_those_who_share_it(tmp_path: Path) -> None:
+    memory = tmp_path / "memory"
+    with open_memory(memory) as store:
+        anna, bob, lines = _remember(store, MediaFiles(memory))
+        archive = store.back_up(tmp_path / "backup.zip", NOW).path
+        with store.transaction():
+            sql = "UPDATE nodes SET provenance = json_set(provenance, '$.seen', 2) WHERE id = ?"
+            store._database.write(sql, (lines["gift"],))
+        forget_person(store, MediaFiles(memory), anna.person)
+    (receipt,) = _restore(archive, memory).forgotten
+    assert receipt.counts["lines_not_retold"] == 0
+    with open_memory(memory) as store:
+        assert store.node(lines["gift"]).text == f"Somebody gave <face_{bob.face}> a lamp."
+
+
 def test_a_backup_of_another_memory_is_not_touched_by_these_tombstones(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     for directory in (one, two):
