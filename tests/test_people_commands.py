@@ -110,6 +110,26 @@ def test_show_tells_all_that_is_known(people: tuple[Met, ...], command: Command)
     assert "pinned by a resident" in text and f"change {shown['history'][-1]['id']}" in text
 
 
+def test_a_line_is_corrected_in_one_clip_alone(
+    people: tuple[Met, ...], memory: Path, command: Command
+) -> None:
+    one, two = people[:2]
+    with MemoryStore.open(memory, _spaces()) as store:
+        later = store.clips()[1]
+        with store.transaction():
+            store.reinforce(
+                one.seen[0], later.id, start_utc_s=later.start_utc_s, end_utc_s=later.start_utc_s + 5
+            )
+    told = command.run("not", one.seen[0], "--is", two.person, "--clip", later.id)
+    assert f"What memory {one.seen[0]} was in clip {later.id} is about person_{two.person} now." in told
+    with MemoryStore.open(memory, _spaces()) as store:
+        assert [span.clip_id for span in store.spans(one.seen[0])] == [1]
+        moved = max(node.id for node in store.nodes(kinds=["episodic"]))
+        assert store.node(moved).text == f"<face_{two.face}> is in view."
+    assert "rests on" in command.run("not", one.seen[0], "--is", two.person, "--clip", 3, status=1)
+    assert "whole" in command.run("not", f"face_{one.face}", "--is", two.person, "--clip", 1, status=1)
+
+
 def test_show_lists_what_was_said_and_what_is_believed(
     people: tuple[Met, ...], memory: Path, command: Command
 ) -> None:

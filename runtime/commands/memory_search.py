@@ -123,6 +123,7 @@ def node_json(store: MemoryStore, node: Node) -> dict[str, object]:
         "tagged_text": node.text,
         "weight": node.weight,
         "clip": node.clip_id,
+        "clips_involved": [span.clip_id for span in store.spans(node.id)],
         "start": iso_utc(node.start_utc_s),
         "end": iso_utc(node.end_utc_s),
         "first_seen": iso_utc(node.first_seen_utc_s),

@@ -86,9 +86,11 @@ def not_them(options: argparse.Namespace) -> int:
                 store.reassign_line(node.id, other, clip_id=options.clip)
         whose = "nobody known" if other is None else store.person(other).label
         what = f"{node.kind}_{node.id}" if is_node else f"Memory {node.id}"
+        if options.clip is not None:
+            what = f"What memory {node.id} was in clip {options.clip}"
         told = f"{what} is {whose}'s now." if is_node else f"{what} is about {whose} now."
         line = "" if is_node else store.render(store.node(node.id).text)
-        also = [one for person in was for one in _of_same_clip(store, node, person)]
+        also = [one for person in was for one in _of_same_clip(store, node, person, options.clip)]
         if also:
             line += (
                 f" Of the same clip, memories {', '.join(map(str, also))} were told of them as well: look."
@@ -124,9 +126,10 @@ def _named(store: MemoryStore, line_id: int) -> list[int]:
     return sorted({person.id for person in people if person is not None})
 
 
-def _of_same_clip(store: MemoryStore, line: Node, person_id: int) -> list[int]:
+def _of_same_clip(store: MemoryStore, line: Node, person_id: int, clip_id: int | None) -> list[int]:
     """What a language model wrote about a person in the clip of a line, perhaps because of that line."""
-    nodes = store.nodes(kinds=["episodic", "semantic"], person_id=person_id, clip_id=line.clip_id)
+    clip_id = line.clip_id if clip_id is None else clip_id
+    nodes = store.nodes(kinds=["episodic", "semantic"], person_id=person_id, clip_id=clip_id)
     return [node.id for node in nodes if node.id != line.id and node.provenance.get("source") == "model"]
 
 
