@@ -6,7 +6,8 @@ import pytest
 
 from models.language_process import LanguageProcess
 from models.manifest import Manifest
-from runtime.control import Control, ControlLimits
+from runtime.control import Control
+from runtime.control_rounds import ControlLimits
 from runtime.recall import Recall
 from tests.household import NOW, ZONE, embed_words, open_household
 
