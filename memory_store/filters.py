@@ -97,6 +97,19 @@ def passing(ids: Iterable[int], condition: NodeFilter, database: Database, ident
     return {row[0] for row in rows}
 
 
+def witnessed(person_id: int, ids: Iterable[int], database: Database, identity: Identity) -> set[int]:
+    """Those of some nodes that concern a person, or rest on a clip in which the person was seen or heard."""
+    living = identity.living(person_id)
+    rows = database.rows(
+        f"""SELECT n.id FROM nodes n WHERE n.id IN (SELECT value FROM json_each(?)) AND ({_CONCERNS_PERSON}
+        OR n.id IN (SELECT nc.node_id FROM node_clips nc JOIN node_clips met ON met.clip_id = nc.clip_id
+            JOIN person_nodes p ON p.node_id = met.node_id
+            WHERE p.person_id = ? AND nc.node_id IN (SELECT value FROM json_each(?))))""",
+        (wanted := json.dumps([int(i) for i in ids]), *[living] * 5, wanted),
+    )
+    return {row[0] for row in rows}
+
+
 def node_ids(condition: NodeFilter, database: Database, identity: Identity) -> Sql | None:
     """A query for the ids of the nodes that pass, or None where all do; raises UnknownId, InvalidValue."""
     if condition.is_open:

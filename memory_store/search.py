@@ -7,7 +7,15 @@ from numpy.typing import ArrayLike
 
 from memory_store.clips import Clips
 from memory_store.database import Database
-from memory_store.filters import Allowed, NodeFilter, allowed_nodes, evidence_condition, node_ids, passing
+from memory_store.filters import (
+    Allowed,
+    NodeFilter,
+    allowed_nodes,
+    evidence_condition,
+    node_ids,
+    passing,
+    witnessed,
+)
 from memory_store.graph import node_of_row
 from memory_store.identity import Identity
 from memory_store.index import SpaceIndex
@@ -29,6 +37,10 @@ class Search:
         self._database = database
         self._identity = identity
         self._clips = Clips(database)
+
+    def witnessed(self, person_id: int, node_ids: Collection[int]) -> set[int]:
+        """Those of some nodes that concern a person, or rest on a clip in which the person was seen or heard."""
+        return witnessed(person_id, node_ids, self._database, self._identity)
 
     def nodes(
         self,

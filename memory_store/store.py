@@ -355,6 +355,10 @@ class MemoryStore(FactStore):
             favour=favour,
         )
 
+    def witnessed(self, person_id: int, node_ids: Collection[int]) -> set[int]:
+        """Those of some nodes that concern a person, or rest on a clip in which the person was seen or heard."""
+        return self._search.witnessed(person_id, node_ids)
+
     def search_clip(
         self,
         *,

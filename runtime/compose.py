@@ -268,7 +268,7 @@ def household_of(parts: Parts) -> Household:
 
 def conversations(parts: Parts, store: MemoryStore, answerer: Control) -> Conversations:
     """Answers with what was said before in mind."""
-    return Conversations(answerer, store, household_of(parts), SystemClock().utc_s)
+    return Conversations(answerer, store, household_of(parts), SystemClock().utc_s, parts.settings.privacy)
 
 
 def control(

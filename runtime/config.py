@@ -157,6 +157,18 @@ class ControlSettings(Section):
     most_waiting: int = Field(8, ge=1, le=1000)
 
 
+Scope = Literal["all", "own", "none"]
+
+
+class PrivacySettings(Section):
+    resident: Scope = "all"
+    child: Scope = "own"
+    guest: Scope = "own"
+    unknown: Scope = "none"
+    typed: Scope = "all"
+    children: tuple[str, ...] = ()
+
+
 class VoiceSettings(Section):
     enabled: bool = False
     loudspeaker: int | str | None = None
@@ -206,6 +218,7 @@ class Settings(Section):
     objects: ObjectSettings = ObjectSettings()
     memorize: MemorizeSettings = MemorizeSettings()
     control: ControlSettings = ControlSettings()
+    privacy: PrivacySettings = PrivacySettings()
     voice: VoiceSettings = VoiceSettings()
     api: ApiSettings = Field(default_factory=ApiSettings)
     supervisor: SupervisorSettings = SupervisorSettings()

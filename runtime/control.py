@@ -16,11 +16,12 @@ from runtime.grounding import coverage, found_terms
 from runtime.name_evidence import maybe_names
 from runtime.object_answers import answer_about_objects
 from runtime.pictures import pictures_of
+from runtime.privacy import EVERYBODY, Audience
 from runtime.question import Question, is_named, read_question
 from runtime.question_time import Household
 from runtime.recall import Recall
 from runtime.say import Speech
-from runtime.timeline_answers import answer_from_timeline
+from runtime.timeline_answers import MAX_EVIDENCE, answer_from_timeline
 
 Policy = Literal["abstain", "best_effort"]
 
@@ -63,8 +64,10 @@ class Control:
         asker: int | None = None,
         on_round: Callable[[Round], None] | None = None,
         notes: Sequence[str] = (),
+        audience: Audience = EVERYBODY,
     ) -> Answer:
-        """The answer, already in the store's traces. asker: id of the person who asks; notes: to begin with.
+        """The answer, already in the store's traces. asker: id of the person who asks; notes: to begin with; audience: what
+        may be told, which is all unless it is handed in.
 
         Raises QuestionError.
         """
@@ -85,15 +88,15 @@ class Control:
             notes.append(f"{question.ahead.phrase!r} lies ahead: what was said of it is searched.")
         rounds = Rounds(on_round)
         first: Search | None = None
-        said = self._without_search(question, speech)
+        said = self._refused(audience, speech) or self._without_search(question, speech, audience)
         if said is None:
             pool = EvidencePool()
-            found, first = self._recall.search(question.text, question)
+            found, first = self._recall.search(question.text, question, audience)
             pool.add(question.text, found)
             pool.strong.update(item.id for item in found if self._recall.is_strong(item, question))
             if first.widened:
                 notes.append("Nothing strong is tied to the persons named: everything was searched.")
-            said = self._with_search(question, speech, pool, rounds, notes)
+            said = self._with_search(question, speech, pool, rounds, notes, audience)
         answer = Answer(
             question=question.text,
             language=question.language,
@@ -129,7 +132,11 @@ class Control:
             return replace(answer, notes=(*answer.notes, f"No trace of this answer was kept: {error}."))
         return replace(answer, trace_id=trace_id)
 
-    def _without_search(self, question: Question, speech: Speech) -> Said | None:
+    def _refused(self, audience: Audience, speech: Speech) -> Said | None:
+        """Nothing is told to whom the household tells nothing, not even that nothing is known."""
+        return Said(speech.phrase("private"), (), "computed", 0.0, True) if audience.scope == "none" else None
+
+    def _without_search(self, question: Question, speech: Speech, audience: Audience) -> Said | None:
         if question.unknown and not question.persons:
             text = speech.phrase("unknown_person", names=speech.enumeration(list(question.unknown)))
             return Said(text, (), "computed", 0.0, abstained=True)
@@ -144,17 +151,27 @@ class Control:
         )
         if computed is None:
             return None
+        if audience.may_hear(computed.node_ids) != set(computed.node_ids) or (
+            audience.scope != "all" and (len(computed.node_ids) >= MAX_EVIDENCE or not computed.node_ids)
+        ):  # beyond MAX_EVIDENCE not all that it rests on is named, and "never" tells of everything
+            return Said(speech.phrase("private_part"), (), "computed", 0.0, abstained=True)
         evidence = tuple(self._recall.evidence_of(computed.node_ids))
         pictures = pictures_of(self._store, computed.pictures)
         return Said(computed.text, evidence, "computed", computed.confidence, pictures=pictures)
 
     def _with_search(
-        self, question: Question, speech: Speech, pool: EvidencePool, rounds: Rounds, notes: list[str]
+        self,
+        question: Question,
+        speech: Speech,
+        pool: EvidencePool,
+        rounds: Rounds,
+        notes: list[str],
+        audience: Audience,
     ) -> Said:
         if self._language is None:
             return self._extract(question, speech, pool, "no_model")
         model = ModelRounds(self._recall, self._language, self._limits, self._max_rounds, self._labels)
-        accepted, unknown = model.ask(question, speech, pool, rounds, notes)
+        accepted, unknown = model.ask(question, speech, pool, rounds, notes, audience)
         if accepted is not None:
             return accepted
         failed = any(item.action == "failed" for item in rounds.done)

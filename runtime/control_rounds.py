@@ -10,6 +10,7 @@ from runtime.control_turn import RoundPrompt, Turn, build_prompt, evidence_line,
 from runtime.evidence_pool import EvidencePool
 from runtime.grounding import content_terms, coverage
 from runtime.judge import as_told, fault_of, says_unknown
+from runtime.privacy import Audience
 from runtime.prompts import Prompt, load_prompt
 from runtime.question import Question
 from runtime.recall import Recall
@@ -75,6 +76,7 @@ class ModelRounds:
         pool: EvidencePool,
         rounds: Rounds,
         notes: list[str],
+        audience: Audience,
     ) -> tuple[Said | None, bool]:
         """Up to max_rounds rounds; the answer that stood judgement, if any, and whether the model knows none."""
         prompt = load_prompt("control", question.language)
@@ -106,7 +108,7 @@ class ModelRounds:
             turn = read_turn(prompt, completion.text)
             entry = _round(number, turn.action, turn, hint, shown, completion)
             if turn.action == "search" and not last:
-                search, hint = self._search_again(prompt, turn.content, question, pool)
+                search, hint = self._search_again(prompt, turn.content, question, pool, audience)
                 rounds.add(replace(entry, search=search))
                 continue
             said, rejected = self._judge(turn, question, speech, shown, pool)
@@ -117,12 +119,12 @@ class ModelRounds:
         return None, True
 
     def _search_again(
-        self, prompt: Prompt, query: str, question: Question, pool: EvidencePool
+        self, prompt: Prompt, query: str, question: Question, pool: EvidencePool, audience: Audience
     ) -> tuple[Search | None, str]:
         """The model's own search, and what to tell it when that was asked before or found nothing new."""
         if pool.has_asked(query):
             return None, prompt.sentences["repeated"].format(searches="; ".join(pool.queries.values()))
-        found, search = self._recall.search(query, question)
+        found, search = self._recall.search(query, question, audience)
         terms = tuple(content_terms(query))
         pool.related.update(item.id for item in found if terms and self._recall.is_about(item, terms))
         if pool.add(query, found) == 0:

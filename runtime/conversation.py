@@ -11,9 +11,11 @@ from memory_store.records import Person
 from memory_store.store import MemoryStore
 from runtime.answer import Answer, Evidence
 from runtime.answering import Asked
+from runtime.config import PrivacySettings
 from runtime.control import Control
 from runtime.follow_up import Before, made_whole
 from runtime.grounding import language_of
+from runtime.privacy import Audience, audience_of
 from runtime.question import check_question
 from runtime.question_time import Household
 from runtime.say import Speech
@@ -35,12 +37,18 @@ class Conversations:
     """Answers with what was said before in mind. Used from the one thread that owns the store."""
 
     def __init__(
-        self, control: Control, store: MemoryStore, household: Household, clock: Callable[[], float]
+        self,
+        control: Control,
+        store: MemoryStore,
+        household: Household,
+        clock: Callable[[], float],
+        privacy: PrivacySettings | None = None,
     ) -> None:
         self._control = control
         self._store = store
         self._household = household
         self._clock = clock
+        self._privacy = privacy or PrivacySettings()
         self._talks: OrderedDict[str, _Talk] = OrderedDict()
 
     def answer(self, asked: Asked) -> Answer:
@@ -54,9 +62,19 @@ class Conversations:
             text = self._whole(check_question(asked.text), talk.last)
             if text != check_question(asked.text):
                 notes.append(f"Asked as {asked.text!r}.")
-        answer = self._control.answer(text, asker=asked.asker, on_round=asked.on_round, notes=notes)
+        answer = self._control.answer(
+            text,
+            asker=asked.asker,
+            on_round=asked.on_round,
+            notes=notes,
+            audience=self._audience(asked),
+        )
         self._remember(asked.conversation, answer)
         return answer
+
+    def _audience(self, asked: Asked) -> Audience:
+        asker = None if asked.asker is None else self._store.person(asked.asker)
+        return audience_of(self._privacy, asker, self._store.witnessed, spoken=asked.spoken)
 
     def _talk(self, conversation: str | None) -> _Talk | None:
         if conversation is None:
@@ -88,7 +106,7 @@ class Conversations:
     def _corrected(self, text: str, asked: Asked, correction: Correction, talk: _Talk) -> Answer:
         now = self._clock()
         speech = Speech(language_of(text), self._household.zone, now)
-        if asked.spoken and asked.asker is None:
+        if self._audience(asked).scope != "all":
             said = speech.phrase("correction_stranger")
         elif correction.kind == "undo":
             said = self._undo(talk, speech)

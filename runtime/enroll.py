@@ -167,6 +167,8 @@ def enroll(
             if person is None:
                 store.name_person(person_id, name, source="resident")
                 entry.detail["new_person_id"] = person_id
+            if store.person(person_id).consent == "unknown":
+                store.set_consent(person_id, "resident")
             nodes = {kind: _node(store, person_id, kind, now_utc_s) for kind in {s.kind for s in samples}}
             entry.detail["node_ids"] = sorted(nodes.values())
             for sample in samples:

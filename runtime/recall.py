@@ -16,6 +16,7 @@ from memory_store.tags import find_tags
 from runtime.answer import Evidence, Search
 from runtime.grounding import coverage
 from runtime.pictures import picture_words
+from runtime.privacy import EVERYBODY, Audience
 from runtime.question import Question
 
 EmbedQuery = Callable[[list[str]], NDArray[np.float32]]
@@ -55,8 +56,10 @@ class Recall:
         self.limits = limits or RecallLimits()
         self._embed_query = embed_query
 
-    def search(self, query: str, question: Question) -> tuple[list[Evidence], Search]:
-        """Evidence for the query among what the question's time allows, best first.
+    def search(
+        self, query: str, question: Question, audience: Audience = EVERYBODY
+    ) -> tuple[list[Evidence], Search]:
+        """Evidence for the query among what the question's time allows and the audience may hear, best first.
 
         The time is never widened. What concerns the persons named counts more; others may have told of them too, so
         nothing is left out for that. Where nothing strong is tied to these persons, the best that is comes first,
@@ -73,6 +76,8 @@ class Recall:
             tied = [self._evidence(hit) for hit in self._hits(query, question, persons)]
             known = {item.id for item in tied}
             evidence = tied + [item for item in evidence if item.id not in known]
+        told = audience.may_hear(item.id for item in evidence)
+        evidence = [item for item in evidence if item.id in told]
         return evidence, Search(
             query=query,
             filters=_filters_in_words(question),

@@ -157,6 +157,6 @@ def test_corrections_that_cannot_be_made_change_nothing(home: Home) -> None:
     home.ask("Who said the washing machine is leaking?")
     assert home.ask("No, that was Bob.").text == "That is what I remember: it was Bob."
     assert "did not say" in home.ask("That wasn't Anna.").text
-    assert home.ask("No, that was Leo.", spoken=True).text == "I take corrections only from people I know."
+    assert home.ask("No, that was Leo.", spoken=True).text == "I take corrections only from residents."
     assert [(row.id, row.action) for row in home.store.history()] == before
     assert home.who_said("washing machine") == "Bob"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from typing import get_args
 
+from memory_store.records import Consent
 from runtime.clock import iso_utc
 from runtime.commands import people_correct, people_enroll, people_forget, people_show, session
 from runtime.commands.people_find import find_person, namesakes, person_json
@@ -23,6 +25,12 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
     name.add_argument("person", help="number, person_N or present name")
     name.add_argument("name", help='the name; "" takes it away')
     name.set_defaults(command=name_person)
+    consent = verbs.add_parser(
+        "consent", parents=[shared], help="what somebody is here, which decides what they are told"
+    )
+    consent.add_argument("person", help="number, person_N or name")
+    consent.add_argument("consent", choices=get_args(Consent))
+    consent.set_defaults(command=set_consent)
     for module in (people_show, people_correct, people_forget, people_enroll):
         module.add_to(verbs, shared)
 
@@ -60,4 +68,18 @@ def name_person(options: argparse.Namespace) -> int:
     print(f"person_{named.id} is {named.name or 'without a name now'}.")
     if same:
         print(f"{', '.join(same)} has that name too: say person_{named.id} when you mean this one.")
+    return 0
+
+
+def set_consent(options: argparse.Namespace) -> int:
+    """Record what somebody is in this household."""
+    with session.opened(options) as (_, store):
+        person = find_person(store, options.person)
+        with store.transaction():
+            store.set_consent(person.id, options.consent)
+        person = store.person(person.id)
+    if options.json:
+        session.print_json(person_json(person))
+    else:
+        print(f"person_{person.id} ({person.label}) is {person.consent.replace('_', ' ')} now.")
     return 0
