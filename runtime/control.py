@@ -66,9 +66,9 @@ class Control:
         notes: Sequence[str] = (),
         audience: Audience = EVERYBODY,
     ) -> Answer:
-        """The answer, already in the store's traces. asker: id of the person who asks; notes: to begin with; audience: what
-        may be told, which is all unless it is handed in.
+        """The answer, already in the store's traces.
 
+        asker: id of the person who asks; notes: to begin with; audience: what may be told, by default all.
         Raises QuestionError.
         """
         started, now = self._timer(), self._clock()
