@@ -44,6 +44,13 @@ class DirectoryLock:
                     if alone
                     else f"the memory in {directory} is being restored or repaired: try again when that is done"
                 ) from error
+            except OSError as error:
+                if not alone:
+                    return  # a file system without locks, where nobody can have the directory alone
+                self.release()
+                raise ReadOnlyStorage(
+                    f"{directory} cannot be locked ({error.strerror}): copy the memory to a disk of this machine"
+                ) from error
 
     def release(self) -> None:
         """Let go of the directory; harmless when done twice."""

@@ -134,6 +134,8 @@ class IndexFile:
         vector_bytes = 4 * sidecar.dimension
         if label_offset - data_offset != vector_bytes or element_bytes != label_offset + _LABEL_BYTES:
             return f"{path} holds vectors of another dimension than {sidecar.dimension}"
+        if _HEADER.size + _HEADER_END.size + count * element_bytes > sidecar.file_bytes:
+            return f"{path} is shorter than the {count} vectors its header speaks of"
         if count != sidecar.count:
             return f"{path} holds {count} vectors, its sidecar says {sidecar.count}"
         graph = hnswlib.Index(space="ip", dim=sidecar.dimension)

@@ -22,7 +22,8 @@ class Tombstone:
     """One forgetting. Ids mean rows of the memory named by `memory` alone, where none is ever given twice.
 
     identities: faces and voices; nodes: all deleted nodes, those included; rewritten and clips: the sha256 of a line
-    and of a recording's name as they were told without the person. It holds no name and nothing that was said.
+    and of a recording's name as they were told without the person; names: how many they had. It holds none of these
+    names, and nothing that was said.
     """
 
     uuid: str

@@ -1,8 +1,10 @@
 """Verify finds what is wrong with a memory and repair puts it right; a page overwritten costs its own rows at most."""
 
+import json
 import random
 import shutil
 import sqlite3
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,6 +108,12 @@ def _header_beyond_the_file(file: Path, sidecar: Path) -> None:
     file.write_bytes(data)
 
 
+def _header_beyond_the_file_in_agreement(file: Path, sidecar: Path) -> None:
+    _header_beyond_the_file(file, sidecar)
+    says = json.loads(sidecar.read_text())
+    sidecar.write_text(json.dumps(says | {"count": 1 << 40, "crc32": zlib.crc32(file.read_bytes())}))
+
+
 FAULTS: list[tuple[str, Callable[[Path], object]]] = [
     ("text index", lambda memory: _sql(memory, "INSERT INTO nodes_fts (nodes_fts) VALUES ('delete-all')")),
     ("tags", lambda memory: _sql(memory, "UPDATE nodes SET text = '<face_99999> waves.' WHERE id = 20")),
@@ -120,6 +128,7 @@ FAULTS: list[tuple[str, Callable[[Path], object]]] = [
     ("vector index", _of_index(lambda file, sidecar: file.write_bytes(b""))),
     ("vector index", _of_index(lambda file, sidecar: file.write_bytes(b"\x00" * 9000))),
     ("vector index", _of_index(_header_beyond_the_file)),
+    ("vector index", _of_index(_header_beyond_the_file_in_agreement)),
     ("vector index", _of_index(lambda file, sidecar: file.unlink())),
     ("vector index", _of_index(lambda file, sidecar: sidecar.write_bytes(b"\xff\x00{"))),
 ]
