@@ -78,6 +78,11 @@ class Clips:
         later = self.database.rows(sql.format(">", "ASC", "ASC"), (*at, max(0, after)))
         return [*(_clip(row) for row in reversed(earlier)), clip, *(_clip(row) for row in later)]
 
+    def by_key(self, prefix: str) -> list[Clip]:
+        """The clips whose source key begins so, by id."""
+        sql = "SELECT * FROM clips WHERE source_key BETWEEN ? AND ? ORDER BY id"
+        return [_clip(row) for row in self.database.rows(sql, (prefix, prefix + "\U0010ffff"))]
+
     def of_node(self, node_id: int) -> list[Clip]:
         """The clips a node rests on, in clip order."""
         sql = """SELECT clips.* FROM node_clips JOIN clips ON clips.id = node_clips.clip_id

@@ -42,6 +42,7 @@ from memory_store.records import (
     Vector,
     VectorSpace,
 )
+from memory_store.redate import Redating
 from memory_store.search import Search
 from memory_store.statistics import statistics
 from memory_store.timeline import Timeline
@@ -71,6 +72,7 @@ class MemoryStore(FactStore):
         self._indexes = dict(indexes)
         vectors = Vectors(database, {space.name: space for space in spaces})
         self._clips = Clips(database)
+        self._redating = Redating(database)
         graph = Graph(database, vectors, clock)
         super().__init__(database, vectors, graph, clock)
         self._forgetting = Forgetting(database, self._graph, self._identity, self._facts, clock)
@@ -212,6 +214,18 @@ class MemoryStore(FactStore):
     def set_clip_state(self, clip_id: int, state: ClipState) -> None:
         """Record how far a clip was described."""
         self._clips.set_state(clip_id, state)
+
+    def clips_by_key(self, prefix: str) -> list[Clip]:
+        """The clips whose source key begins so, by id."""
+        return self._clips.by_key(prefix)
+
+    def redate_clips(self, starts: Mapping[int, float], stepped_utc_s: float) -> int:
+        """Let clips, by id, begin at other UTC seconds, with all that took its time from them; how many moved."""
+        return self._redating.move(starts, stepped_utc_s)
+
+    def last_clip_before_step(self) -> int:
+        """The newest clip there was when the clock was last set or jumped, or 0."""
+        return self._redating.last_clip_before_step()
 
     def clips_of(self, node_id: int) -> list[Clip]:
         """The clips a node rests on, in the order of time."""

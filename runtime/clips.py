@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from memory_store.records import Clip
 from runtime.clock import Clock, is_believable
 
 MediaItem = Frame | AudioBlock
+_LIVE_KEY = re.compile(r"live:[^:]*:(\d+\.\d+)/")
 CUT_MARK = "!"  # in a clip's key: what follows is the media time at which a stopped run ended the clip
 SHORTEST_TAIL_S = (
     2.0  # what is left of a recording after its last whole clip and shorter belongs to that clip
@@ -214,7 +216,7 @@ class Live:
         start_utc_s = self._clock.utc_s() - behind_s
         return ClipSpan(
             index=index,
-            key=f"live:{self._boot_id}:{self._started_monotonic_s:.3f}/{length_s:g}s#{index}",
+            key=f"{live_prefix(self._boot_id)}{self._started_monotonic_s:.3f}/{length_s:g}s#{index}",
             source_name=self.name,
             media_start_s=start_s,
             media_end_s=start_s + length_s if media_end_s is None else media_end_s,
@@ -232,6 +234,17 @@ class Live:
     @property
     def lost_frames(self) -> int:
         return self._source.late_items
+
+
+def live_prefix(boot: str) -> str:
+    """What the keys of a boot's live clips begin with."""
+    return f"live:{boot}:"
+
+
+def monotonic_start_s(key: str, media_start_s: float) -> float | None:
+    """When a live clip began by its boot's monotonic clock, from its key; None for a clip of a recording."""
+    match = _LIVE_KEY.match(key)
+    return None if match is None else float(match[1]) + media_start_s
 
 
 def boot_id() -> str:

@@ -29,6 +29,11 @@ class SystemClock:
         return time.monotonic()
 
 
+def asleep_s() -> float:
+    """How long this machine has slept since it booted, in which its monotonic clock stood still."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
 def is_believable(utc_s: float) -> bool:
     """Whether a wall clock reading can be true; clips read with another are marked "time unknown"."""
     return utc_s >= EARLIEST_BELIEVABLE_UTC_S

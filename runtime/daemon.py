@@ -18,6 +18,7 @@ from runtime.capture import Capture, FrameItem, Pace, SoundItem
 from runtime.channel import Channel
 from runtime.clips import Live, Source, boot_id
 from runtime.clock import Clock
+from runtime.clock_steps import ClockSteps
 from runtime.compose_objects import object_memory
 from runtime.describe import Describer
 from runtime.describe_service import DescribedClip, DescribeService
@@ -143,6 +144,7 @@ class Daemon:
             describes=describe is not None,
             keeps_sound=describe is not None and self._parts.language_has_senses,
             tentative=compose.tentative_people(self._parts, store),
+            clock_steps=ClockSteps(store, self._clock, boot_id()) if live else None,
             facts=compose.fact_learner(self._parts, store, embedder),
             objects=object_memory(self._parts, store),
         )

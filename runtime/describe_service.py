@@ -160,6 +160,7 @@ class DescribeService:
         if self._lines(clip) != material.lines:
             return None
         self._count(description)
+        clip = self._store.clip(clip.id)  # it may have been dated anew meanwhile
         reinforced = 0
         texts = [line.text for line in description.lines]
         vectors: Sequence[NDArray[np.float32]] = list(self._embed_passage(texts)) if texts else []

@@ -15,6 +15,7 @@ from drivers.sound_file import encode_flac
 from memory_store.store import MemoryStore
 from models.keyframes import encode_jpeg
 from runtime.clips import ClipEnd, ClipSpan
+from runtime.clock_steps import ClockSteps
 from runtime.face_identity import SeenFace
 from runtime.facts import FactLearner
 from runtime.grounded import GroundedLine, grounded_lines, is_quiet
@@ -58,6 +59,7 @@ class Memorizer:
         tentative: TentativePeople,
         facts: FactLearner,
         objects: ObjectMemory | None = None,
+        clock_steps: ClockSteps | None = None,
     ) -> None:
         self._store = store
         self._identifier = identifier
@@ -70,6 +72,7 @@ class Memorizer:
         self._tentative = tentative
         self._facts = facts
         self._objects = objects
+        self._clock_steps = clock_steps
 
     def memorize(self, end: ClipEnd, sight: Sight, hearing: Hearing) -> MemorizedClip | None:
         """Write the clip; None when it was remembered before, and then nothing changes."""
@@ -94,6 +97,8 @@ class Memorizer:
                 self._files.write(sound_name(clip_id), encode_flac(hearing.samples, SAMPLE_RATE_HZ))
             if quiet or not lines or not self._describes:
                 self._store.set_clip_state(clip_id, "described")
+        if self._clock_steps is not None:
+            self._clock_steps.after_clip(span)
         self._tentative.after_clip(clip_id, span)
         if self._objects is not None:
             self._objects.after_clip(clip_id, span)

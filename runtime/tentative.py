@@ -10,7 +10,9 @@ from runtime.media_files import MediaFiles, portrait_name
 
 DAY_S = 86400.0
 EVERY_CLIPS = 100
-STEADY_CLIPS = 20  # this many clips within the hour before must agree about what time it is
+STEADY_CLIPS = (
+    20  # this many clips within the hour before, since the clock last jumped, must agree about the time
+)
 STEADY_S = 3600.0
 
 
@@ -41,4 +43,6 @@ class TentativePeople:
         recent = self.store.clips(
             after_utc_s=span.start_utc_s - STEADY_S, before_utc_s=span.start_utc_s, limit=STEADY_CLIPS
         )
-        return len(recent) >= STEADY_CLIPS and all(clip.time_known for clip in recent)
+        stepped = self.store.last_clip_before_step()
+        agree = [clip for clip in recent if clip.time_known and clip.id > stepped]
+        return len(agree) >= STEADY_CLIPS

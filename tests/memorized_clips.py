@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from memory_store.store import MemoryStore
 from runtime.clips import ClipEnd, ClipSpan
+from runtime.clock_steps import ClockSteps
 from runtime.facts import NEVER_THE_SAME, FactLearner
 from runtime.hear import HeardSpeech, Hearing
 from runtime.media_files import MediaFiles
@@ -26,7 +27,7 @@ def embed(texts: Sequence[str]) -> NDArray[np.float32]:
 class Home:
     """Clips of 30 s, one after another, each of them written into the memory."""
 
-    def __init__(self, store: MemoryStore, directory: Path) -> None:
+    def __init__(self, store: MemoryStore, directory: Path, clock_steps: ClockSteps | None = None) -> None:
         self.store = store
         files = MediaFiles(directory)
         self.memorizer = Memorizer(
@@ -40,6 +41,7 @@ class Home:
             keeps_sound=False,
             tentative=TentativePeople(store, files, 7.0, 200),
             facts=FactLearner(store, embed, NEVER_THE_SAME),
+            clock_steps=clock_steps,
         )
 
     def clip(

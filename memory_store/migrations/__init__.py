@@ -11,6 +11,7 @@ from memory_store.migrations import (
     m009_vector_cache,
     m010_clip_marks,
     m011_heard_lines,
+    m012_clock_steps,
 )
 from memory_store.migrations.registry import APPLICATION_ID, migrations
 
@@ -26,5 +27,6 @@ __all__ = [
     "m009_vector_cache",
     "m010_clip_marks",
     "m011_heard_lines",
+    "m012_clock_steps",
     "migrations",
 ]
