@@ -15,6 +15,7 @@ from memory_store.index_load import clean, load, scrubbed
 from memory_store.nearest import Near, VectorArray, best_nodes, scan, stored_rows
 from memory_store.records import Vector, VectorSpace
 from memory_store.segment import Segment
+from memory_store.segment_search import SegmentSearch, compared
 
 # So many vectors in no graph are built into one; comparing as many takes 0.6 ms at 384 dimensions on one x86 core.
 EXACT_BELOW = 8192
@@ -51,6 +52,7 @@ class SpaceIndex:
         self._segments: list[Segment] | None = None  # not loaded yet
         self._tail = VectorArray(space.dimension)
         self._building: Building | None = None
+        self._search = SegmentSearch(space.name)
         self._count = self._last_id = self._dead = 0
         self._revision = self._restored = -1
         self._more = False  # whether the tail is not all that is in no graph
@@ -123,6 +125,7 @@ class SpaceIndex:
     def close(self) -> None:
         """Stop building; what is built is saved, without what was deleted."""
         self._finish(stop=True)
+        self._search.close()
         if self._segments and not self._database.read_only:
             self._segments = [s if s.stored.name else save(s, self._file) for s in self._segments]
             self._synced()
@@ -259,20 +262,10 @@ class SpaceIndex:
         self, segments: list[Segment], query: Vector, wanted: int, allowed: Allowed | None
     ) -> tuple[Ids, Vector, float] | None:
         """Nodes and cosines of the allowed ones of the `wanted` nearest, and the lowest cosine looked at."""
-        parts = [segment.nearest(query, wanted) for segment in segments]
-        if any(part is None for part in parts):
+        found = self._search.nearest(segments, query, wanted)
+        if found is None:
             return None
-        found = [part for part in parts if part is not None]
-        ids, cosines = (
-            np.concatenate([part[0] for part in found]),
-            np.concatenate([part[1] for part in found]),
-        )
-        lowest = max(part[2] for part in found)
-        order = np.lexsort((ids, -cosines))
-        if len(order) > wanted:
-            lowest = max(lowest, float(cosines[order[wanted]]))
-            order = order[:wanted]
-        ids, cosines = ids[order], cosines[order]
+        ids, cosines, lowest = found
         node_of = {row[0]: row[1] for row in self._stored(ids, "id, node_id")}
         nodes = np.array([node_of.get(vector_id, 0) for vector_id in ids.tolist()], np.int64)
         kept = nodes > 0 if allowed is None else allowed.contains(nodes)
@@ -292,9 +285,5 @@ class SpaceIndex:
         )
         pairs = np.array([(row[0], row[1]) for row in rows], np.int64).reshape(-1, 2)
         pairs = pairs[~np.isin(pairs[:, 0], self._tail.ids)]
-        nodes, cosines = list[Ids](), list[Vector]()
-        for segment in segments:
-            at, vectors = segment.vectors_of(pairs[:, 0])
-            nodes.append(pairs[at, 1])
-            cosines.append(vectors @ query)
-        return np.concatenate(nodes), np.concatenate(cosines)
+        at, cosines = compared(segments, pairs[:, 0], query)
+        return pairs[at, 1], cosines

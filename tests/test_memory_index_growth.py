@@ -122,6 +122,19 @@ def test_growing_past_every_bound_while_asked(tmp_path: Path) -> None:
     memory.store.close()
 
 
+def test_many_segments_are_searched_as_one(tmp_path: Path) -> None:
+    memory = GrowingMemory(tmp_path, exact_below=4)
+    for number in range(6):
+        memory.add(unit(100 * number + i) for i in range(60))
+        memory.index.settle()
+    assert len(memory.index._segments or ()) >= 8
+    for seed in range(900, 920):
+        memory.check(unit(seed), 15)
+    memory.reopen()
+    memory.check(unit(1), 100)
+    memory.store.close()
+
+
 def test_more_than_is_kept_in_memory(tmp_path: Path) -> None:
     memory = GrowingMemory(tmp_path, exact_below=5)
     memory.add(unit(seed) for seed in range(200))
