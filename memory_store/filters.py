@@ -98,14 +98,20 @@ def passing(ids: Iterable[int], condition: NodeFilter, database: Database, ident
 
 
 def witnessed(person_id: int, ids: Iterable[int], database: Database, identity: Identity) -> set[int]:
-    """Those of some nodes that concern a person, or rest on a clip in which the person was seen or heard."""
+    """Those of some nodes that concern a person, or rest on a clip in which the person was seen or heard.
+
+    An event that went on through several clips must rest on these alone: it tells how long somebody else stayed.
+    """
     living = identity.living(person_id)
     rows = database.rows(
         f"""SELECT n.id FROM nodes n WHERE n.id IN (SELECT value FROM json_each(?)) AND ({_CONCERNS_PERSON}
         OR n.id IN (SELECT nc.node_id FROM node_clips nc JOIN node_clips met ON met.clip_id = nc.clip_id
             JOIN person_nodes p ON p.node_id = met.node_id
-            WHERE p.person_id = ? AND nc.node_id IN (SELECT value FROM json_each(?))))""",
-        (wanted := json.dumps([int(i) for i in ids]), *[living] * 5, wanted),
+            WHERE p.person_id = ? AND nc.node_id IN (SELECT value FROM json_each(?)))
+        AND (n.kind <> 'episodic' OR NOT EXISTS (SELECT 1 FROM node_clips nc WHERE nc.node_id = n.id
+            AND NOT EXISTS (SELECT 1 FROM node_clips met JOIN person_nodes p ON p.node_id = met.node_id
+            WHERE met.clip_id = nc.clip_id AND p.person_id = ?))))""",
+        (wanted := json.dumps([int(i) for i in ids]), *[living] * 5, wanted, living),
     )
     return {row[0] for row in rows}
 

@@ -162,6 +162,14 @@ def test_a_resident_corrects_what_an_event_was_in_one_clip(home: Home, tmp_path:
     assert state(tmp_path) == before
 
 
+def test_who_was_there_for_a_part_of_an_event_did_not_witness_it(home: Home) -> None:
+    home.clip(0, [track(ANNA, 0.0, 30.0), track(LEO, 0.0, 10.0)])
+    (_, event), leo = _seen(home.store), home.store.people()[1]
+    assert home.store.witnessed(leo.id, [event.id]) == {event.id}
+    home.clip(1, [track(ANNA, 0.0, 30.0)])
+    assert home.store.witnessed(leo.id, [event.id]) == set()
+
+
 def test_an_event_of_somebody_forgotten_goes_whole(home: Home, tmp_path: Path) -> None:
     for number in range(4):
         home.clip(number, [track(ANNA, 0.0, 30.0), track(LEO, 0.0, 30.0)])
