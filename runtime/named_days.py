@@ -16,6 +16,7 @@ _LANGUAGES = ("en_US", "zh_CN")
 _NOT_THE_DAY = re.compile(r"observed|substitut|day off|调休|补假|^sunday$", re.IGNORECASE)
 
 
+@cache
 def country_of(zone: str) -> str:
     """The ISO 3166 code of the country that the zone database lists the zone under, or ""."""
     for directory in zoneinfo.TZPATH:

@@ -18,6 +18,7 @@ BENCHMARKS = (
     "locomo_recall",
     "longmemeval_recall",
     "facts",
+    "times",
     "index",
     "writes",
 )
