@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from runtime import command_line
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -52,3 +56,11 @@ def refused(*arguments: str | Path, cwd: Path = ROOT) -> str:
     sentences = [line for line in done.errors.splitlines() if line.startswith("hearsight: ")]
     assert len(sentences) == 1, done.errors
     return sentences[0]
+
+
+def called(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Finished:
+    """Run the command within this process, which saves loading the libraries again."""
+    capsys.readouterr()
+    status = command_line.main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return Finished(status, captured.out, captured.err)

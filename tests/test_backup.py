@@ -28,7 +28,7 @@ from memory_store.restore import Restored, restore
 from runtime.forget import delete_files, forget_person
 from runtime.instance import only_instance
 from runtime.media_files import MediaFiles, keyframe_name, portrait_name
-from tests.command_line import ROOT, hearsight, refused
+from tests.command_line import ROOT, called
 from tests.corrected_memory import check_whole, state, three_people
 from tests.disks import small_disk
 from tests.memory_samples import add_clip, add_line, open_memory, unit
@@ -382,15 +382,18 @@ def test_a_full_disk_leaves_no_half_backup(tmp_path: Path) -> None:
         assert not (disk / "memory" / "memory.db").exists()
 
 
-def test_through_the_command_line(tmp_path: Path) -> None:
+def test_through_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     memory = tmp_path / "memory"
     _write(memory, "The keys are in the blue bowl.")
-    made = hearsight("backup", tmp_path / "b.zip", "--data-dir", memory, "--json").json
+    made = called(capsys, "backup", tmp_path / "b.zip", "--data-dir", memory, "--json").json
     assert (made["counts"]["nodes"], made["missing_media"]) == (1, [])
     with only_instance(memory):
-        assert f"process {os.getpid()}" in refused("restore", tmp_path / "b.zip", "--data-dir", memory)
-    assert "no file" in refused("restore", tmp_path / "c.zip", "--data-dir", memory)
-    done = hearsight("restore", tmp_path / "b.zip", "--data-dir", memory, "--json").json
+        assert (
+            f"process {os.getpid()}"
+            in called(capsys, "restore", tmp_path / "b.zip", "--data-dir", memory).errors
+        )
+    assert "no file" in called(capsys, "restore", tmp_path / "c.zip", "--data-dir", memory).errors
+    done = called(capsys, "restore", tmp_path / "b.zip", "--data-dir", memory, "--json").json
     assert Path(done["set_aside"]).is_dir() and done["forgotten_again"] == []
     assert _texts(memory) == ["The keys are in the blue bowl."]
 

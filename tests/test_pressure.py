@@ -11,7 +11,7 @@ import pytest
 
 from memory_store import DatabaseBusy, MemoryStore, MemoryStoreError
 from runtime.media_files import MediaFileError, MediaFiles
-from tests.command_line import ROOT, hearsight
+from tests.command_line import ROOT, called
 from tests.disks import small_disk
 from tests.memory_samples import SPACES, add_clip, add_line, open_memory, unit
 
@@ -131,7 +131,7 @@ def test_a_holder_that_is_killed_holds_nobody_up(tmp_path: Path) -> None:
         assert len(store.clips()) == 1
 
 
-def test_a_disk_that_fills_up(tmp_path: Path) -> None:
+def test_a_disk_that_fills_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with small_disk(tmp_path / "disk", 2048) as disk:
         written: list[int] = []
         with open_memory(disk) as store:
@@ -145,7 +145,7 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
         assert not list((disk / "media").rglob("*.part"))
         with open_memory(disk) as store:
             assert [clip.id for clip in store.clips()] == written and store.check() == []
-            done = hearsight("timeline", "--data-dir", disk, "--limit", "1")
+            done = called(capsys, "timeline", "--data-dir", disk, "--limit", "1")
             assert done.status == 0 and "line" in done.output
 
 

@@ -12,7 +12,7 @@ from memory_store import DatabaseBusy, MemoryStore, ReadOnlyStorage
 from memory_store.database import Database
 from memory_store.directory_lock import DirectoryLock
 from memory_store.migrations import migrations
-from tests.command_line import hearsight, refused
+from tests.command_line import called
 from tests.disks import read_only_disk, without_rights
 from tests.memory_samples import SPACES, add_clip, add_line, open_memory, unit
 
@@ -86,16 +86,18 @@ def test_somebody_else_reads_while_its_owner_writes(tmp_path: Path) -> None:
             reader.close()
 
 
-def test_commands_on_a_read_only_disk(tmp_path: Path) -> None:
+def test_commands_on_a_read_only_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     directory = tmp_path / "memory"
     _remember(directory, "The keys are in the blue bowl.")
     with read_only_disk(directory):
         for verb in (("timeline",), ("memory", "list")):
-            done = hearsight(*verb, "--data-dir", directory)
+            done = called(capsys, *verb, "--data-dir", directory)
             assert (done.status, done.errors) == (0, ""), verb
             assert "blue bowl" in done.output
-        sentence = refused("people", "undo", "--data-dir", directory)
-        assert "can only be read here" in sentence
+        done = called(capsys, "people", "undo", "--data-dir", directory)
+        assert (
+            done.status == 1 and "can only be read here" in done.errors and len(done.errors.splitlines()) == 1
+        )
 
 
 def test_an_older_schema_on_a_read_only_disk(tmp_path: Path) -> None:

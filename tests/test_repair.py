@@ -16,7 +16,7 @@ from memory_store.verify import Fault
 from memory_store.words import indexed_words
 from runtime.forget import delete_files, forget_person
 from runtime.media_files import MediaFiles, keyframe_name
-from tests.command_line import hearsight
+from tests.command_line import called
 from tests.corrected_memory import check_whole, state, three_people
 from tests.memory_samples import SPACES, add_clip, add_line, unit
 from tests.test_forget import NAME
@@ -289,10 +289,13 @@ def test_the_log_of_a_damaged_file_is_saved_too(memory: Path, tmp_path: Path) ->
         assert len(store.traces()) == 40
 
 
-def test_through_the_command_line(memory: Path) -> None:
+def test_through_the_command_line(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _overwrite(memory, 30, "rubbish")
-    done = hearsight("memory", "verify", "--data-dir", memory)
+    done = called(capsys, "memory", "verify", "--data-dir", memory)
     assert done.status == 1 and "WRONG  database" in done.output and "Traceback" not in done.errors
-    done = hearsight("memory", "repair", "--data-dir", memory, "--json")
+    done = called(capsys, "memory", "repair", "--data-dir", memory, "--json")
     assert done.json["left"] == [] and Path(done.json["set_aside"]).is_dir()
-    assert hearsight("memory", "verify", "--data-dir", memory, "--json").json == {"sound": True, "faults": []}
+    assert called(capsys, "memory", "verify", "--data-dir", memory, "--json").json == {
+        "sound": True,
+        "faults": [],
+    }
