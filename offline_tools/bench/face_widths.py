@@ -40,12 +40,12 @@ def by_width(reader: PhotoReader, rule: MatchRule, middle: float, draws: int) ->
         outcome = Outcome()
         for seed in range(draws):
             for half in (0, 1):
-                outcome += _drawn(whole, small, singles.photos, seed, half, rule, middle)
+                outcome += recognised_small(whole, small, singles.photos, seed, half, rule, middle)
         results.append(AtWidth(width_px, found / (found + small.missed + singles.missed), outcome))
     return results
 
 
-def _drawn(
+def recognised_small(
     whole: PhotoSet,
     small: PhotoSet,
     singles: Sequence[Photo],
@@ -54,6 +54,7 @@ def _drawn(
     rule: MatchRule,
     middle: float,
 ) -> Outcome:
+    """One draw: three whole photos of each resident enrolled, small ones of their others and of strangers tested."""
     lot = random.Random(seed)
     residents = sorted(whole.people)[half::2]
     enrolled, probes = {}, [Probe(None, photo.vector) for photo in singles]
