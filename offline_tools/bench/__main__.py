@@ -21,6 +21,7 @@ BENCHMARKS = (
     "times",
     "index",
     "writes",
+    "objects",
 )
 
 

@@ -17,10 +17,10 @@ ROLES = (
 )
 
 
-def installed_parts() -> Parts:
-    """Parts whose models for faces and voices are there and whole. Raises BenchmarkError where one is missing."""
+def installed_parts(*more: str) -> Parts:
+    """Parts whose models for faces and voices, and for `more` roles, are there and whole. Raises BenchmarkError."""
     parts = Parts(Settings(), Manifest.load())
-    for role in ROLES:
+    for role in (*ROLES, *more):
         try:
             parts.directory(parts.entry(role))
         except ModelError as error:
