@@ -151,7 +151,8 @@ class Control:
         )
         if computed is None:
             return None
-        if audience.may_hear(computed.node_ids) != set(computed.node_ids) or (
+        shown = (*computed.node_ids, *computed.pictures)
+        if audience.may_hear(shown) != set(shown) or (
             audience.scope != "all" and (len(computed.node_ids) >= MAX_EVIDENCE or not computed.node_ids)
         ):  # beyond MAX_EVIDENCE not all that it rests on is named, and "never" tells of everything
             return Said(speech.phrase("private_part"), (), "computed", 0.0, abstained=True)

@@ -158,8 +158,13 @@ def _where(
         parts.append(speech.phrase("object_whose_unknown", thing=name_of(asked.label, speech.language)))
     pictures = [one.sighting.image.id for one in shown if one.sighting is not None]
     evidence = [node.id for one in shown if (node := one.line or (one.sighting and one.sighting.image))]
+    hands = [line for one in shown if one.sighting for line in _hands(store, one.sighting)]
+    evidence += [owner.line.id] if owner is not None else []
+    evidence += [hand.line.id for hand in hands]
     confidence = 0.9 if owner is not None or not (asked.owners or asked.owner_name) else 0.6
-    return ComputedAnswer(speech.sentences(parts), tuple(evidence), confidence, tuple(pictures[:1]))
+    return ComputedAnswer(
+        speech.sentences(parts), tuple(dict.fromkeys(evidence)), confidence, tuple(pictures[:1])
+    )
 
 
 def _told(store: MemoryStore, one: _Found, thing: str, speech: Speech, *, first: bool) -> str:
@@ -183,11 +188,17 @@ def _holder(store: MemoryStore, sighting: Sighting, speech: Speech) -> str:
     """In whose hand the thing was in a picture, in words; "" where it was in nobody's."""
     if not sighting.held or sighting.object_id is None:
         return ""
-    same = [
-        one for one in holders_of(store, sighting.object_id) if one.line.clip_id == sighting.image.clip_id
-    ]
-    who = same[0].name if same and same[0].name else speech.phrase("someone")
+    hands = _hands(store, sighting)
+    who = hands[0].name if hands and hands[0].name else speech.phrase("someone")
     return speech.phrase("object_in_hand", person=who)
+
+
+def _hands(store: MemoryStore, sighting: Sighting) -> list[Owner]:
+    """The lines of the picture's clip that say who has the thing."""
+    if not sighting.held or sighting.object_id is None:
+        return []
+    holders = holders_of(store, sighting.object_id)
+    return [one for one in holders if one.line.clip_id == sighting.image.clip_id][:1]
 
 
 def _place(store: MemoryStore, image: Node) -> str:

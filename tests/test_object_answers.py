@@ -16,6 +16,7 @@ from runtime.object_changes import PlacedThing
 from runtime.object_claims import claim_objects
 from runtime.object_identity import Seen, Thing
 from runtime.object_places import Spot
+from runtime.privacy import Audience
 from runtime.recall import Recall
 from runtime.see import FaceLook, FaceTrack, FaceView
 from tests.identified_clips import CROP, SHARP, START_UTC_S
@@ -201,3 +202,20 @@ def test_what_was_never_seen_is_not_made_up(store: MemoryStore, home: ObjectHome
 def test_other_questions_are_left_to_others(store: MemoryStore, home: ObjectHome, question: str) -> None:
     home.clip(0, [TABLE, cup(1), Shown("book", (220, 230, 30, 30), look(5))])
     assert not _ask(store, question).pictures
+
+
+def test_a_guest_is_shown_no_picture_of_what_happened_without_them(
+    store: MemoryStore, home: ObjectHome
+) -> None:
+    home.clip(0, [], tracks=[_face(BOB)])
+    bob = _named(store, "Bob")
+    home.clip(1, [TABLE, cup(1)], tracks=[_face(ANNA)], speech=[says("This is my cup.", ANNA_VOICE)])
+    _named(store, "Anna")
+    recall = Recall(store, lambda texts: np.stack([axis(7, 8) for _ in texts]))
+    control = Control(recall, None, clock=lambda: START_UTC_S + 900.0, zone=ZoneInfo("Europe/Berlin"))
+    guest = Audience("own", bob, store.witnessed)
+    answer = control.answer("Where is Anna's cup?", audience=guest)
+    assert answer.abstained
+    assert not answer.pictures
+    assert not answer.evidence
+    assert control.answer("Where is Anna's cup?").pictures
