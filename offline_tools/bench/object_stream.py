@@ -83,7 +83,7 @@ def compose(
     for index in range(clips):
         shown = [names[i] for i in chance.choice(len(names), int(chance.integers(2, 5)), replace=False)]
         room = rooms[int(chance.integers(len(rooms)))]
-        found = []
+        found: list[Look] = []
         for place, name in enumerate(shown):
             at = (
                 0.05 + 0.9 * (place + float(chance.uniform(0.2, 0.8))) / len(shown),

@@ -136,8 +136,8 @@ def _photographed_anew(picture: Image, chance: np.random.Generator) -> Image:
     scale = float(chance.uniform(0.4, 1.0))
     part = np.asarray(cv2.resize(part, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA), np.float32)
     part = part * chance.uniform(0.92, 1.08, 3).astype(np.float32) * float(chance.uniform(0.65, 1.2))
-    part = cv2.GaussianBlur(part, (0, 0), float(chance.uniform(0.3, 1.2)))
-    return np.asarray(np.clip(part + chance.normal(0, 3, part.shape), 0, 255), np.uint8)
+    blurred = cv2.GaussianBlur(part, (0, 0), float(chance.uniform(0.3, 1.2)))
+    return np.asarray(np.clip(blurred + chance.normal(0, 3, part.shape), 0, 255), np.uint8)
 
 
 def _cost_ms(looks: ObjectLooks, room: Image) -> float:
