@@ -12,7 +12,7 @@ from memory_store.filters import Allowed
 from memory_store.index_build import Building, Job, save, to_merge
 from memory_store.index_file import Ids, IndexFile
 from memory_store.index_load import clean, load, scrubbed
-from memory_store.nearest import Near, VectorArray, best_nodes, scan, stored_rows
+from memory_store.nearest import Near, VectorArray, all_ids, best_nodes, scan, stored_rows
 from memory_store.records import Vector, VectorSpace
 from memory_store.segment import Segment
 from memory_store.segment_search import SegmentSearch, compared
@@ -107,6 +107,8 @@ class SpaceIndex:
             for building in [Building(job, self._file) for job in jobs]:
                 building.wait()
                 self._adopt(building)
+            if self._more:
+                self._check()
 
     def rebuild(self) -> None:
         """Build the whole index from the database and save it; while the space is small it needs no file."""
@@ -187,11 +189,8 @@ class SpaceIndex:
     def _check(self) -> None:
         """Compare all ids with the database: fill the tail anew, scrub what is gone."""
         assert self._segments is not None
-        rows = self._database.rows(
-            "SELECT id FROM vectors WHERE space = ? AND model = ? ORDER BY id",
-            (self.space.name, self.space.model),
-        )
-        stored = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        sql = "SELECT id FROM vectors WHERE space = ? AND model = ?"
+        stored = all_ids(self._database, sql, (self.space.name, self.space.model))
         covered = np.zeros(len(stored), bool)
         self._segments = [segment.current() for segment in self._segments]
         for segment in self._segments:
@@ -232,11 +231,9 @@ class SpaceIndex:
         if not (chosen := to_merge(self._segments or (), size)):
             return []
         ids = np.sort(np.concatenate([segment.ids for segment in chosen]))
-        rows = self._database.rows(
-            "SELECT id FROM vectors WHERE space = ? AND model = ? AND id BETWEEN ? AND ? ORDER BY id",
-            (self.space.name, self.space.model, int(ids[0]), int(ids[-1])),
-        )
-        living = np.fromiter((row[0] for row in rows), np.int64, len(rows))
+        sql = "SELECT id FROM vectors WHERE space = ? AND model = ? AND id BETWEEN ? AND ?"
+        bounds = (int(ids[0]), int(ids[-1]))
+        living = all_ids(self._database, sql, (self.space.name, self.space.model, *bounds))
         return [Job(np.intersect1d(ids, living, assume_unique=True), None, tuple(chosen), self._restored)]
 
     def _finish(self, *, stop: bool = False) -> None:
@@ -247,16 +244,15 @@ class SpaceIndex:
                 building.stop()
             building.wait()
             self._adopt(building)
+            if self._more or building.job.restored != self._restored:
+                self._check()
 
     def _adopt(self, building: Building) -> None:
         assert self._segments is not None
         if (segment := building.segment) is None:
             return
         self._segments = [*(old for old in self._segments if not old.overlaps(segment)), segment]
-        if self._more or building.job.restored != self._restored:
-            self._check()
-        else:
-            self._tail.keep(np.flatnonzero(~np.isin(self._tail.ids, segment.ids)))
+        self._tail.keep(np.flatnonzero(~np.isin(self._tail.ids, segment.ids)))
 
     def _nearest_in_graphs(
         self, segments: list[Segment], query: Vector, wanted: int, allowed: Allowed | None

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 import time
+import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -60,21 +62,22 @@ class Opened:
 
 def line(number: int) -> str:
     """The text of a node; which words it has depends on the number alone."""
-    rng = np.random.default_rng(number)
     person, verb, colour, thing, place = (
-        words[int(len(words) * rng.random() ** 1.5)]
-        for words in (_PEOPLE, _VERBS, _COLOURS, _THINGS, _PLACES)
+        _word(words, number) for words in (_PEOPLE, _VERBS, _COLOURS, _THINGS, _PLACES)
     )
     return f"{person} {verb} the {colour} {thing} in the {place} and talks about item {number % 977}"
 
 
 def question(number: int) -> str:
     """Words to look for: a thing, its colour and a place."""
-    rng = np.random.default_rng(1_000_000_007 + number)
-    colour, thing, place = (
-        words[int(len(words) * rng.random() ** 1.5)] for words in (_COLOURS, _THINGS, _PLACES)
-    )
+    colour, thing, place = (_word(words, 1_000_000_007 + number) for words in (_COLOURS, _THINGS, _PLACES))
     return f"where is the {colour} {thing}, is it in the {place}?"
+
+
+def _word(words: Sequence[str], number: int) -> str:
+    """A word by chance; the first ones come up most."""
+    chance = zlib.crc32(f"{words[0]} {number}".encode()) / 2**32
+    return words[int(len(words) * chance**1.5)]
 
 
 def fill(directory: Path, space: VectorSpace, vectors: NDArray[np.float32]) -> None:
