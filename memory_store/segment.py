@@ -60,7 +60,7 @@ class Segment:
         """
         k = min(wanted, self.graph_size)
         graph = self.stored.graph
-        graph.set_ef(max(EF_SEARCH, 3 * k // 2))
+        graph.set_ef(max(EF_SEARCH, 2 * k))
         try:
             labels, distances = graph.knn_query(query, k=k, num_threads=1)
         except RuntimeError:

@@ -12,6 +12,9 @@ from memory_store.segment import Segment
 
 _SEVERAL = 8  # segments or more are asked by several threads
 _THREADS = min(4, os.cpu_count() or 1)
+_MORE = 16
+
+Found = tuple[Ids, Vector, float]  # ids, cosines, the lowest cosine that was looked at
 
 
 class SegmentSearch:
@@ -28,7 +31,19 @@ class SegmentSearch:
 
         None where hnswlib cannot reach as many.
         """
-        found = [part for part in self._asked(segments, query, wanted) if part is not None]
+        held = sum(len(segment.ids) for segment in segments)
+        # Each is asked for a little more than its share, and once more where that was too little.
+        shares = [min(wanted, 3 * wanted * len(segment.ids) // (2 * held) + _MORE) for segment in segments]
+        parts = self._asked(segments, query, shares)
+        floor = _floor(parts, wanted)
+        again = [
+            i for i, part in enumerate(parts) if part is not None and part[2] > floor and shares[i] < wanted
+        ]
+        for i, part in zip(
+            again, self._asked([segments[i] for i in again], query, [wanted] * len(again)), strict=True
+        ):
+            parts[i] = part
+        found = [part for part in parts if part is not None]
         if len(found) < len(segments):
             return None
         ids, cosines = (
@@ -48,15 +63,19 @@ class SegmentSearch:
             self._threads.shutdown()
             self._threads = None
 
-    def _asked(
-        self, segments: Sequence[Segment], query: Vector, wanted: int
-    ) -> list[tuple[Ids, Vector, float] | None]:
+    def _asked(self, segments: Sequence[Segment], query: Vector, wanted: Sequence[int]) -> list[Found | None]:
         if len(segments) < _SEVERAL or _THREADS < 2:
-            return [segment.nearest(query, wanted) for segment in segments]
+            return [segment.nearest(query, count) for segment, count in zip(segments, wanted, strict=True)]
         if self._threads is None:
             self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix=self._name)
         # hnswlib lets go of the interpreter while it searches.
-        return list(self._threads.map(lambda segment: segment.nearest(query, wanted), segments))
+        return list(self._threads.map(lambda segment, count: segment.nearest(query, count), segments, wanted))
+
+
+def _floor(parts: Sequence[Found | None], wanted: int) -> float:
+    """The cosine of the last one wanted; below every cosine where fewer were found."""
+    cosines = np.concatenate([part[1] for part in parts if part is not None] or [np.empty(0, np.float32)])
+    return float(np.partition(cosines, -wanted)[-wanted]) if len(cosines) >= wanted else -np.inf
 
 
 def compared(segments: Sequence[Segment], ids: Ids, query: Vector) -> tuple[Ids, Vector]:
