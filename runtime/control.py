@@ -140,7 +140,7 @@ class Control:
         if question.unknown and not question.persons:
             text = speech.phrase("unknown_person", names=speech.enumeration(list(question.unknown)))
             return Said(text, (), "computed", 0.0, abstained=True)
-        if question.unclear_time:
+        if question.unclear_time and question.intent != "who_said":  # there it may be part of what was said
             words, reason = question.unclear_time
             text = speech.phrase("unclear_time", words=words, reason=speech.phrase(f"time_{reason}"))
             return Said(text, (), "computed", 0.0, abstained=True)

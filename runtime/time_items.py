@@ -45,11 +45,14 @@ class Frame:
 
 @dataclass(frozen=True)
 class Period:
-    """Whole days. size: their rough number, for telling which of two holds the other; bare: a date without a month."""
+    """Whole days. size: their rough number, for telling which of two holds the other; bare: a date without a month;
+    dated: a date, which says more than a day of the week beside it.
+    """
 
     days: Callable[[Frame, Days | None], Days]
     size: int
     bare: bool = False
+    dated: bool = False
 
 
 @dataclass(frozen=True)
@@ -222,7 +225,7 @@ def calendar_day(number: int, month_number: int | None = None, year_number: int 
             found = [_try(one // 12, one % 12 + 1, number) for one in months]
         return _one(_nearest([one for one in found if one is not None], frame, within))
 
-    return Period(days, 1, bare=month_number is None)
+    return Period(days, 1, bare=month_number is None, dated=month_number is not None)
 
 
 def named_day(name: str) -> Period:

@@ -88,8 +88,8 @@ def _point(found: Sequence[Item], frame: Frame) -> Point:
 
 
 def _with_period(point: Point, period: Period) -> Point:
-    """Of two periods the longer holds the shorter; of two alike the first counts."""
-    if point.period is None:
+    """Of two periods the longer holds the shorter; of two alike the date, or else the first, counts."""
+    if point.period is None or (period.dated and not point.period.dated and point.period.size == 1):
         return replace(point, period=period)
     if point.within is not None or period.size == point.period.size:
         return point

@@ -216,7 +216,7 @@ _RULES: list[tuple[str, Builder]] = [
         lambda m: [_part(m["part"])],
     ),
     (
-        r"(?P<pre>\b(?:at|during|around|since|before|after|until|till|between|and|from|to) (?:the )?)"
+        r"(?P<pre>\b(?:at|over|during|around|since|before|after|until|till|between|and|from|to) (?:the )?)"
         rf"(?P<meal>{_MEAL})\b",
         lambda m: [Meal(_WORDS.meals[m["meal"]])],
     ),

@@ -32,7 +32,7 @@ _UNITS: dict[str, Unit] = {
     "分钟": "minute", "小时": "hour", "钟头": "hour", "天": "day", "日": "day", "周": "week", "星期": "week",
     "礼拜": "week", "月": "month", "年": "year",
 }  # fmt: skip
-_UNIT = "分钟|小时|钟头|天|周|星期|礼拜|月|年"
+_UNIT = "刻钟|分钟|小时|钟头|天|周|星期|礼拜|月|年"
 _AMOUNT = rf"(?P<count>半|{_N})(?:个)?(?P<more>半)?(?:个)?(?P<unit>{_UNIT})"
 _SHORT = {"早": "早上", "晚": "夜晚", "夜": "夜晚"}
 
@@ -51,7 +51,8 @@ def _number(text: str | None) -> int:
 
 def _amount(match: re.Match[str]) -> tuple[float, Unit]:
     count = 0.5 if match["count"] == "半" else float(_number(match["count"]))
-    return count + (0.5 if match["more"] else 0.0), _UNITS[match["unit"]]
+    count += 0.5 if match["more"] else 0.0
+    return (15.0 * count, "minute") if match["unit"] == "刻钟" else (count, _UNITS[match["unit"]])
 
 
 def _part(name: str) -> Part:

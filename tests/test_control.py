@@ -284,6 +284,20 @@ def test_a_time_that_cannot_be_told_is_said_and_nothing_is_searched(
     assert says in answer.text and answer.abstained and not answer.evidence and answer.first_search is None
 
 
+def test_a_time_within_what_was_said_need_not_be_told(store: MemoryStore) -> None:
+    face = store.people()[0].face_ids[0]
+    with store.transaction():
+        clip_id = store.add_clip(
+            source_key="bins", source_name="t", start_utc_s=NOW - 900, end_utc_s=NOW - 870
+        )
+        store.add_node(
+            "episodic", f'<face_{face}> says: "The bins go out on Monday and Friday."', clip_id=clip_id,
+            start_utc_s=NOW - 899, end_utc_s=NOW - 895, provenance={"source": "grounded", "event": "heard"},
+        )  # fmt: skip
+    answer = control(store, None).answer("Who said the bins go out on Monday and Friday?")
+    assert not answer.abstained and "bins go out on Monday and Friday" in answer.text
+
+
 def test_what_lies_ahead_is_looked_for_in_what_was_said(store: MemoryStore) -> None:
     answer = control(store, None).answer("Who has a dentist appointment next Tuesday?")
     assert "dentist" in answer.text and answer.time_range is None
