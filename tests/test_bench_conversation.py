@@ -4,10 +4,9 @@ from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
-import pytest
 
 from models.voices import Span, VoiceActivity
-from offline_tools.bench.conversation import LENGTH_S, Conversation, compose, shared_s
+from offline_tools.bench.conversation import LENGTH_S, Conversation, compose, shared
 from offline_tools.bench.diarization_error import Speaking
 from tests.recordings import tone
 
@@ -35,9 +34,10 @@ def test_where_the_truth_says_nobody_speaks_there_is_only_hiss() -> None:
 
 def test_some_interrupt_and_nobody_follows_himself() -> None:
     talks = [_talk(seed) for seed in range(6)]
-    assert sum(shared_s(talk.truth) for talk in talks) > 2.0
+    assert sum(shared(talk.truth, LENGTH_S).sum() / 100 for talk in talks) > 2.0
     assert all(a.who != b.who for talk in talks for a, b in zip(talk.truth, talk.truth[1:], strict=False))
 
 
 def test_shared_seconds_are_those_of_two_or_more() -> None:
-    assert shared_s([Speaking(0, 2, "a"), Speaking(1, 3, "b"), Speaking(1.5, 2, "c")]) == pytest.approx(1.0)
+    talk = [Speaking(0, 2, "a"), Speaking(1, 3, "b"), Speaking(1.5, 2, "c")]
+    assert np.flatnonzero(shared(talk, 4.0)).tolist() == list(range(100, 200))

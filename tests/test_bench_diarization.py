@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from offline_tools.bench.diarization import Names, wrong_names
+from offline_tools.bench.diarization import Excerpt, Names, two_at_once, wrong_names
 from offline_tools.bench.diarization_error import Speaking, best_pairing, diarization_error, read_rttm
 
 TRUTH = [Speaking(0.0, 4.0, "anna"), Speaking(4.0, 8.0, "bob"), Speaking(7.0, 8.0, "anna")]
@@ -56,3 +56,9 @@ def test_rttm_lines_that_are_not_speakers_are_passed_over(tmp_path: Path) -> Non
     file = tmp_path / "a.rttm"
     file.write_text("SPKR-INFO a 1 <NA>\nSPEAKER a 1 1.5 2.0 <NA> <NA> anna <NA> <NA>\n\n", "utf-8")
     assert read_rttm(file) == [Speaking(1.5, 3.5, "anna")]
+
+
+def test_two_at_once_are_counted_where_found_missed_and_made_up() -> None:
+    told = [Speaking(0.0, 4.0, 1), Speaking(3.5, 7.5, 2), Speaking(7.0, 7.5, 1)]
+    excerpt = Excerpt("a", 10.0, TRUTH, {"turns": told})
+    assert two_at_once([excerpt, excerpt]) == pytest.approx((1.0, 2.0, 1.0))

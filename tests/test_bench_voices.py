@@ -64,10 +64,11 @@ def test_speakers_far_apart_are_recognised_with_the_threshold_of_the_other_half(
     probes += [Probe(None, near(axis(0, 192), 0.55, 30)), Probe(None, axis(31, 192))]
     chosen = chosen_on_halves(enrolled, probes)
     assert chosen == pytest.approx((0.625, 0.35))
-    result = measured(enrolled, probes, chosen, MatchRule(0.5, 0.45, 0.05))
+    result = measured(enrolled, {"s0": enrolled["s0"]}, probes, chosen, MatchRule(0.5, 0.45, 0.05))
     assert result.held_out.true_accept == result.shipped.true_accept == 1.0
     assert (result.shipped.strangers_taken, result.held_out.strangers_taken) == (1, 1)
     assert result.equal_error_rate == 0.0
+    assert (result.at_home.recognised, result.at_home.own) == (1, 4)
 
 
 def test_rumble_under_speech_does_not_count_as_noise() -> None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.voices import VoiceActivity
-from offline_tools.bench.diarization_error import Speaking
+from offline_tools.bench.diarization_error import FRAME_S, Speaking
 from offline_tools.bench.report import media
 from offline_tools.bench.spoiled_sound import SAMPLE_RATE_HZ, Sound, in_room, read_sound
 
@@ -74,12 +75,12 @@ def compose(
     return Conversation(f"conversation {seed}", np.clip(sound, -1, 1), tuple(truth))
 
 
-def shared_s(speaking: Sequence[Speaking], step_s: float = 0.01) -> float:
-    """Seconds in which more than one speaks."""
-    counts = np.zeros(round(max((one.end_s for one in speaking), default=0.0) / step_s) + 1, dtype=np.int64)
+def shared(speaking: Sequence[Speaking], length_s: float) -> NDArray[np.bool_]:
+    """Whether more than one speaks, every FRAME_S."""
+    counts = np.zeros(round(length_s / FRAME_S), dtype=np.int64)
     for one in speaking:
-        counts[round(one.start_s / step_s) : round(one.end_s / step_s)] += 1
-    return float((counts > 1).sum()) * step_s
+        counts[round(one.start_s / FRAME_S) : round(one.end_s / FRAME_S)] += 1
+    return np.asarray(counts > 1)
 
 
 def _turn(speech: Sound, drawn: np.random.Generator) -> Sound:

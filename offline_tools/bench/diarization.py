@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from models.voices import SpeakerTurns, VoiceActivity, VoiceEmbedder, utterances
-from offline_tools.bench.conversation import Conversation, compose, unknown_speakers, write_wave
+from offline_tools.bench.conversation import Conversation, compose, shared, unknown_speakers, write_wave
 from offline_tools.bench.diarization_error import (
     COLLAR_S,
+    FRAME_S,
     DiarizationError,
     Speaking,
     diarization_error,
@@ -81,17 +82,33 @@ def main(arguments: list[str]) -> int:
         for step in STEPS
         for strict, lenient in [(_error(excerpts, step, 0.0), _error(excerpts, step, COLLAR_S))]
     ]
+    both = {name: two_at_once(excerpts) for name, excerpts in groups.items()}
+    rows += [
+        (f"{name}, two at once: found of seconds, told in vain", "{:.1f} of {:.1f}, {:.1f}".format(*told), "")
+        for name, told in both.items()
+    ]
     names = {name: _names(excerpts) for name, excerpts in groups.items()}
     rows += [row for name, excerpts in groups.items() for row in _name_rows(name, excerpts, names[name])]
     figures: dict[str, Any] = {
         "error": {name: _errors(excerpts, 0.0) for name, excerpts in groups.items()},
         "error_with_collar": {name: _errors(excerpts, COLLAR_S) for name, excerpts in groups.items()},
         "by_excerpt": {one.name: round(_error([one], "turns", 0.0).rate, 4) for one in meetings},
+        "two_at_once_s": {name: [round(value, 2) for value in told] for name, told in both.items()},
         "minutes": {name: round(_minutes(excerpts), 2) for name, excerpts in groups.items()},
         "names": {name: {rule: asdict(one) for rule, one in found.items()} for name, found in names.items()},
     }
     print_report("diarization", rows, figures)
     return 0
+
+
+def two_at_once(excerpts: Sequence[Excerpt]) -> tuple[float, float, float]:
+    """Seconds in which two or more speak and the turns say so, all such seconds, and those that they make up."""
+    found = real = made_up = 0
+    for one in excerpts:
+        truth, told = (shared(speaking, one.duration_s) for speaking in (one.truth, one.guesses["turns"]))
+        found, real = found + int((truth & told).sum()), real + int(truth.sum())
+        made_up += int((told & ~truth).sum())
+    return found * FRAME_S, real * FRAME_S, made_up * FRAME_S
 
 
 def _names(excerpts: Sequence[Excerpt]) -> dict[str, Names]:
