@@ -119,8 +119,9 @@ def _copy_by_key(source: sqlite3.Connection, target: sqlite3.Connection, table: 
             complete = False
             continue
         sound = [row for row in rows if is_sound(row, [kinds[name] for name in columns], newest)]
-        complete &= len(sound) == len(rows)
-        copied += _insert(target, table, columns, sound)
+        added = _insert(target, table, columns, sound)
+        complete &= added == len(rows)  # a row that comes twice stands where another one was
+        copied += added
     done.copied[table] = copied
     return complete
 
