@@ -56,6 +56,7 @@ class Timeline:
         return [
             TimelineRow(start, end, clip_id, who, label, kind, node.text, (node.id,))
             for node in nodes
+            if node.text  # a model's answer that could not be read tells of nothing
             for start, end, clip_id in [spans.get(node.id, (node.start_utc_s, node.end_utc_s, node.clip_id))]
             for kind, who, label in _readings(node, mentioned.get(node.id, []), labels, person_id)
         ]

@@ -238,7 +238,9 @@ class DescribeService:
         self.counts["hints_refused"] += description.dropped.get("equivalence", 0)
         if description.raw:
             self.counts["unread"] += 1
-            log.warning("Of %d answers of the language model not all could be read.", self.counts["unread"])
+            log.warning(
+                "A model's answer could not be read whole; so far %d could not.", self.counts["unread"]
+            )
         self.counts["prompt_tokens"] += description.prompt_tokens
         self.counts["cached_tokens"] += description.cached_tokens
         self.counts["generated_tokens"] += description.generated_tokens

@@ -264,6 +264,7 @@ def test_an_answer_that_cannot_be_read_is_counted_and_not_found(household: House
     household.describe(ScriptedLanguage(["The submarine \ud800 is yellow\0."]))
     stats = household.store.stats()
     assert (stats["model_answers_unreadable"], stats["clips_not_described"]) == (1, 1)
+    assert all(row.text for row in household.store.timeline())
     assert household.store.search_node(text="submarine") == []
 
 

@@ -43,9 +43,9 @@ def list_memories(options: argparse.Namespace) -> int:
             session.print_json([node_json(store, node) for node in nodes])
             return 0
         for node in nodes:
-            print(
-                f"[{node.id}] {iso_utc(node.start_utc_s)}  {node.kind:<9} x{node.weight:g}  {store.render(node.text)}"
-            )
+            unread = "(a model's answer that could not be read)" if node.provenance.get("broken") else ""
+            told = store.render(node.text) or unread
+            print(f"[{node.id}] {iso_utc(node.start_utc_s)}  {node.kind:<9} x{node.weight:g}  {told}")
         if not nodes:
             print("Nothing yet.")
     return 0
