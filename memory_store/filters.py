@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypedDict, get_args
 
@@ -91,9 +91,11 @@ def allowed_nodes(condition: NodeFilter, database: Database, identity: Identity)
 
 def passing(ids: Iterable[int], condition: NodeFilter, database: Database, identity: Identity) -> set[int]:
     """Those of some nodes that exist and pass; costs what they are, not what the memory is."""
-    query = node_ids(condition, database, identity) or Sql("SELECT n.id FROM nodes n WHERE 1", ())
-    sql = f"{query.text} AND n.id IN (SELECT value FROM json_each(?))"
-    rows = database.rows(sql, (*query.parameters, json.dumps([int(i) for i in ids])))
+    where = _where(condition, database, identity, each=True) or Sql("1", ())
+    rows = database.rows(
+        f"SELECT n.id FROM json_each(?) given CROSS JOIN nodes n ON n.id = given.value WHERE {where.text}",
+        (json.dumps([int(i) for i in ids]), *where.parameters),
+    )
     return {row[0] for row in rows}
 
 
@@ -102,22 +104,45 @@ def witnessed(person_id: int, ids: Iterable[int], database: Database, identity: 
 
     An event that went on through several clips must rest on these alone: it tells how long somebody else stayed.
     """
-    living = identity.living(person_id)
+    given = [int(i) for i in ids]
     rows = database.rows(
-        f"""SELECT n.id FROM nodes n WHERE n.id IN (SELECT value FROM json_each(?)) AND ({_CONCERNS_PERSON}
-        OR n.id IN (SELECT nc.node_id FROM node_clips nc JOIN node_clips met ON met.clip_id = nc.clip_id
-            JOIN person_nodes p ON p.node_id = met.node_id
-            WHERE p.person_id = ? AND nc.node_id IN (SELECT value FROM json_each(?)))
-        AND (n.kind <> 'episodic' OR NOT EXISTS (SELECT 1 FROM node_clips nc WHERE nc.node_id = n.id
-            AND NOT EXISTS (SELECT 1 FROM node_clips met JOIN person_nodes p ON p.node_id = met.node_id
-            WHERE met.clip_id = nc.clip_id AND p.person_id = ?))))""",
-        (wanted := json.dumps([int(i) for i in ids]), *[living] * 5, wanted, living),
+        f"""SELECT n.id FROM json_each(?1) given CROSS JOIN nodes n ON n.id = given.value
+        WHERE EXISTS (SELECT 1 FROM node_clips nc WHERE nc.node_id = n.id AND {_MET})
+        AND (n.kind <> 'episodic'
+            OR NOT EXISTS (SELECT 1 FROM node_clips nc WHERE nc.node_id = n.id AND NOT {_MET}))""",
+        (json.dumps(given), identity.living(person_id)),
     )
-    return {row[0] for row in rows}
+    met = {row[0] for row in rows}
+    return met | passing(given, NodeFilter(person_id=person_id), database, identity)
+
+
+def is_narrow(condition: NodeFilter, database: Database) -> bool:
+    """Whether few nodes can pass, so that listing them is cheap; told by what an index counts at once."""
+    streams = list[tuple[str, tuple[Any, ...]]]()
+    if condition.clip_id is not None:
+        streams.append(("node_clips WHERE clip_id = ?", (condition.clip_id,)))
+    if condition.after_utc_s is not None or condition.before_utc_s is not None:
+        after, before = condition.after_utc_s, condition.before_utc_s
+        span = f"node_clips WHERE start_utc_s >= ? - {_LONGEST} AND start_utc_s < ?"
+        streams.append((span, (-_EVER if after is None else after, _EVER if before is None else before)))
+    if condition.person_id is not None:
+        told = "edges e JOIN person_nodes p ON p.node_id = e.target WHERE p.person_id = ?"
+        streams.append((told, (condition.person_id,)))
+    counts = (
+        database.row(f"SELECT count(*) FROM (SELECT 1 FROM {rows} LIMIT {_NARROW + 1})", parameters)
+        for rows, parameters in streams
+    )
+    return any(row is not None and row[0] <= _NARROW for row in counts)
 
 
 def node_ids(condition: NodeFilter, database: Database, identity: Identity) -> Sql | None:
     """A query for the ids of the nodes that pass, or None where all do; raises UnknownId, InvalidValue."""
+    where = _where(condition, database, identity, each=False)
+    return None if where is None else Sql(f"SELECT n.id FROM nodes n WHERE {where.text}", where.parameters)
+
+
+def _where(condition: NodeFilter, database: Database, identity: Identity, *, each: bool) -> Sql | None:
+    """What a node `n` must meet. each: written to look at given nodes one by one, not to list all that pass."""
     if condition.is_open:
         return None
     where, parameters = ["1"], list[Any]()
@@ -125,31 +150,52 @@ def node_ids(condition: NodeFilter, database: Database, identity: Identity) -> S
         unknown = [kind for kind in condition.kinds if kind not in get_args(NodeKind)]
         if unknown:
             raise InvalidValue(f"node kind {unknown[0]!r}: one of {', '.join(get_args(NodeKind))}")
-        where.append(f"n.kind IN ({', '.join('?' * len(condition.kinds))})")
+        # The + keeps SQLite from going through all of a kind where something else says less.
+        column = "n.kind" if replace(condition, kinds=None).is_open and not each else "+n.kind"
+        where.append(f"{column} IN ({', '.join('?' * len(condition.kinds))})")
         parameters += condition.kinds
     if condition.person_id is not None:
         person_id = identity.living(condition.person_id)
-        where.append(_CONCERNS_PERSON)
-        parameters += [person_id] * 4
+        tied = " OR ".join(_among(column, rows, each) for column, rows in _TIED_TO_PERSON)
+        own = _among("pn.node_id", "person_nodes pn WHERE pn.person_id = ?", each)
+        where.append(f"({own} OR (n.kind NOT IN ('face', 'voice') AND ({tied})))")
+        parameters += [person_id] * (1 + len(_TIED_TO_PERSON))
     if condition.object_class is not None:
-        where.append(_OF_CLASS)
+        mentions = _among("e.source", _MENTIONS_CLASS, each)
+        where.append(f"((n.kind = 'object' AND json_extract(n.provenance, '$.class') = ?) OR {mentions})")
         parameters += [condition.object_class] * 2
     evidence = evidence_condition(condition, database)
     if evidence is not None:
         clipless = _clipless_condition(condition, database)
-        of_clips = condition.before_clip is not None or condition.place is not None
-        clips = "JOIN clips c ON c.id = nc.clip_id" if of_clips else ""
-        # One list of ids, so that SQLite starts from it instead of looking at every node.
+        spoken = f"{_evidence_rows(condition)} WHERE {evidence.text}"
+        without = f"{clipless.text} AND NOT EXISTS (SELECT 1 FROM node_clips nc WHERE nc.node_id = n.id)"
         where.append(
-            f"""n.id IN (SELECT nc.node_id FROM node_clips nc {clips} WHERE {evidence.text}
-            UNION ALL SELECT n.id FROM nodes n WHERE n.clip_id IS NULL AND {clipless.text}
-            AND NOT EXISTS (SELECT 1 FROM node_clips nc WHERE nc.node_id = n.id))"""
+            f"({_among('nc.node_id', spoken, each)} OR (n.clip_id IS NULL AND {without}))"
+            if each
+            # One list of ids, so that SQLite starts from it instead of looking at every node.
+            else f"""n.id IN (SELECT nc.node_id FROM {spoken}
+            UNION ALL SELECT n.id FROM nodes n WHERE n.clip_id IS NULL AND {without})"""
         )
         parameters += [*evidence.parameters, *clipless.parameters]
     if condition.before_clip is not None:
         where.append(f"(n.clip_id IS NULL OR n.clip_id IN (SELECT c.id FROM clips c WHERE {_BEFORE_CLIP}))")
         parameters.append(condition.before_clip)
-    return Sql(f"SELECT n.id FROM nodes n WHERE {' AND '.join(where)}", tuple(parameters))
+    return Sql(" AND ".join(where), tuple(parameters))
+
+
+def _among(column: str, rows: str, each: bool) -> str:
+    """Whether a node's id stands in a column of some rows: listed once, or looked up for the node."""
+    return (
+        f"EXISTS (SELECT 1 FROM {rows} AND {column} = n.id)"
+        if each
+        else f"n.id IN (SELECT {column} FROM {rows})"
+    )
+
+
+def _evidence_rows(condition: NodeFilter) -> str:
+    """The rows that `evidence_condition` is about, with their clips where it looks at those."""
+    by_clip = condition.before_clip is not None or condition.place is not None
+    return "node_clips nc JOIN clips c ON c.id = nc.clip_id" if by_clip else "node_clips nc"
 
 
 def evidence_condition(condition: NodeFilter, database: Database) -> Sql | None:
@@ -163,7 +209,8 @@ def evidence_condition(condition: NodeFilter, database: Database) -> Sql | None:
         parameters.append(condition.clip_id)
     if condition.after_utc_s is not None:
         where.append("(nc.end_utc_s > ? OR nc.start_utc_s >= ?)")
-        parameters += [condition.after_utc_s] * 2
+        where.append(f"nc.start_utc_s >= ? - {_LONGEST}")  # follows from the above, and an index can find it
+        parameters += [condition.after_utc_s] * 3
     if condition.before_utc_s is not None:
         where.append("nc.start_utc_s < ?")
         parameters.append(condition.before_utc_s)
@@ -182,20 +229,29 @@ _TIED_TO_PLACE = """SELECT p.id FROM nodes p WHERE p.kind = 'place' AND p.text =
     UNION SELECT e.source FROM edges e JOIN nodes p ON p.id = e.target
     WHERE p.kind = 'place' AND p.text = ? COLLATE NOCASE AND e.relation <> 'cannot_link'"""
 
-_OF_CLASS = """(
-    (n.kind = 'object' AND json_extract(n.provenance, '$.class') = ?)
-    OR n.id IN (SELECT e.source FROM nodes o JOIN edges e ON e.target = o.id AND e.relation = 'mentions'
-        WHERE o.kind = 'object' AND json_extract(o.provenance, '$.class') = ?))"""
+# Whether the person ?2 was seen or heard in the clip of `nc`.
+_MET = """EXISTS (SELECT 1 FROM node_clips met JOIN person_nodes p ON p.node_id = met.node_id
+    WHERE met.clip_id = nc.clip_id AND p.person_id = ?2)"""
 
-_CONCERNS_PERSON = """(
-    n.id IN (SELECT node_id FROM person_nodes WHERE person_id = ?)
-    OR (n.kind NOT IN ('face', 'voice') AND (
-        n.id IN (SELECT e.source FROM edges e JOIN person_nodes p ON p.node_id = e.target
-            WHERE p.person_id = ? AND e.relation = 'mentions')
-        OR n.id IN (SELECT e.source FROM edges e JOIN person_nodes p ON p.node_id = e.target
-            WHERE p.person_id = ? AND e.relation = 'entity_link')
-        OR n.id IN (SELECT e.target FROM edges e JOIN person_nodes p ON p.node_id = e.source
-            WHERE p.person_id = ? AND e.relation = 'entity_link'))))"""
+_NARROW = 6000
+_EVER = 1e15  # seconds
+_LONGEST = "coalesce((SELECT max(end_utc_s - start_utc_s) FROM node_clips), 0)"
+
+_MENTIONS_CLASS = """edges e JOIN nodes o ON o.id = e.target WHERE e.relation = 'mentions'
+    AND o.kind = 'object' AND json_extract(o.provenance, '$.class') = ?"""
+
+# In which column of which rows the nodes stand that concern a person.
+_TIED_TO_PERSON = tuple(
+    (
+        f"e.{end}",
+        f"edges e JOIN person_nodes p ON p.node_id = e.{other} WHERE p.person_id = ? AND e.relation = '{relation}'",
+    )
+    for end, other, relation in (
+        ("source", "target", "mentions"),
+        ("source", "target", "entity_link"),
+        ("target", "source", "entity_link"),
+    )
+)
 
 
 def _clipless_condition(condition: NodeFilter, database: Database) -> Sql:

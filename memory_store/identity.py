@@ -222,7 +222,7 @@ class Identity:
         """For each bound face or voice: node id, kind and the person's current label."""
         rows = self._database.rows(
             """SELECT n.id, n.kind, p.id AS person_id, p.name FROM person_nodes pn
-            JOIN persons p ON p.id = pn.person_id JOIN nodes n ON n.id = pn.node_id ORDER BY n.id"""
+            JOIN persons p ON p.id = pn.person_id JOIN nodes n ON n.id = pn.node_id ORDER BY pn.node_id"""
         )
         return [(row["id"], row["kind"], row["name"] or f"person_{row['person_id']}") for row in rows]
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_store.database import Database
-from memory_store.filters import Allowed
 from memory_store.nearest import Near
 from memory_store.text_index import Worded
 
@@ -19,7 +18,8 @@ VECTOR_SHARE = 0.5  # of the score; the rest is words
 # What the first and second line before and after add of their own score: "Yes, I did!" is about what was asked.
 CONTEXT = (0.5, 0.25)
 CONTEXT_GAP_S = 30.0  # a longer silence ends a conversation
-_LOOKED_BACK_S = 120.0  # the beginning of a line before: nobody speaks for longer
+_LOOKED_BACK_S = 90.0  # how far before a line the two lines before it begin at most
+_SEEDS = 50  # how many of the best found lend to the lines around them
 FAVOUR = 1.2  # how much more a hit counts that concerns a person named: little enough for a wrong name
 
 Scores = dict[int, float]
@@ -39,12 +39,14 @@ def fused(near: Sequence[Near], worded: Sequence[Worded]) -> Scores:
     }
 
 
-def with_context(database: Database, scores: Mapping[int, float], allowed: Allowed | None) -> Scores:
+def with_context(database: Database, scores: Mapping[int, float]) -> Scores:
     """The scores, with what the lines heard just before and after each heard line add to it.
 
-    Allowed lines that no channel found come in by what is added to them.
+    The best of the nodes scored lend to the lines around them, also to such as no channel found: these come in by
+    what is added to them, and whether they pass a filter is left to the caller.
     """
-    ids, starts, ends = _heard_around(database, scores)
+    seeds = sorted(scores, key=lambda i: (-scores[i], -i))[:_SEEDS]
+    ids, starts, ends = _heard_around(database, seeds)
     own = np.array([scores.get(node_id, 0.0) for node_id in ids])
     total = own.copy()
     linked = starts[1:] - ends[:-1] <= CONTEXT_GAP_S
@@ -54,13 +56,7 @@ def with_context(database: Database, scores: Mapping[int, float], allowed: Allow
             together = together[:-1] & linked[distance - 1 :]
         total[distance:] += weight * own[:-distance] * together
         total[:-distance] += weight * own[distance:] * together
-    passing = np.ones(len(ids), bool) if allowed is None else np.isin(ids, allowed.ids)
-    found = {
-        i: float(value)
-        for i, value, passes in zip(ids, total, passing, strict=True)
-        if passes and value > 0.0
-    }
-    return {**scores, **found}
+    return {**scores, **{ids[at]: float(total[at]) for at in np.flatnonzero(total > 0.0)}}
 
 
 def favouring(scores: Mapping[int, float], favoured: Iterable[int]) -> Scores:
@@ -83,13 +79,13 @@ def _scaled(worded: Sequence[Worded]) -> Scores:
 
 
 def _heard_around(
-    database: Database, scores: Mapping[int, float]
+    database: Database, seeds: Sequence[int]
 ) -> tuple[list[int], NDArray[np.float64], NDArray[np.float64]]:
     """Ids, start and end times of the lines heard around those scored, in the order of time."""
     spans = database.rows(
-        f"""SELECT start_utc_s - {_LOOKED_BACK_S} AS begun, end_utc_s + {len(CONTEXT) * CONTEXT_GAP_S} AS ended
-        FROM nodes WHERE id IN (SELECT value FROM json_each(?)) AND kind = 'episodic' ORDER BY 1""",
-        (json.dumps(list(scores)),),
+        f"""SELECT n.start_utc_s - {_LOOKED_BACK_S} AS begun, n.end_utc_s + {len(CONTEXT) * CONTEXT_GAP_S} AS ended
+        FROM json_each(?) AS seed CROSS JOIN nodes AS n ON n.id = seed.value WHERE n.kind = 'episodic' ORDER BY 1""",
+        (json.dumps(list(seeds)),),
     )
     # CROSS JOIN keeps SQLite from looking through all lines for each of the spans.
     rows = database.rows(

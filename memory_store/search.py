@@ -1,7 +1,7 @@
 """Searching nodes and clips: exact filters first, then words and vectors among what is left."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
@@ -12,6 +12,7 @@ from memory_store.filters import (
     NodeFilter,
     allowed_nodes,
     evidence_condition,
+    is_narrow,
     node_ids,
     passing,
     witnessed,
@@ -19,15 +20,18 @@ from memory_store.filters import (
 from memory_store.graph import node_of_row
 from memory_store.identity import Identity
 from memory_store.index import SpaceIndex
-from memory_store.nearest import best_nodes, scan
+from memory_store.nearest import Near, best_nodes, scan
 from memory_store.ranking import Scores, favouring, fused, with_context
 from memory_store.records import ClipHit, Hit, Node, Vector
-from memory_store.text_index import search_text
+from memory_store.text_index import Worded, search_text
 from memory_store.vectors import checked_vector
 from memory_store.words import tag_term, terms_of
 
 # How many candidates each channel gives before they are fused, unless more are asked for.
 _CANDIDATES = 100
+# With a filter the best of all nodes are looked at first, then so many times more; enough of them must pass.
+_OVERFETCH = 4
+_ENOUGH = 20
 
 
 class Search:
@@ -61,16 +65,17 @@ class Search:
         with self._database.snapshot():
             if query is None and text is None:
                 return self._latest(condition, k)
-            allowed = allowed_nodes(condition, self._database, self._identity)
-            limit = max(_CANDIDATES, k)
-            near = [] if query is None else index.nearest(query, limit, allowed)
+            terms = None if text is None else self._terms(text)
+            near, worded = self._channels(condition, terms, query, index, k)
             near = [item for item in near if item.similarity >= threshold]
-            worded = [] if text is None else search_text(self._database, self._terms(text), allowed, limit)
             scores = fused(near, worded)
+            found = set(scores)
             if text is not None:
-                scores = with_context(self._database, scores, allowed)
-                scores = favouring(scores, self._concerning(favour, scores))
-            order = sorted(scores, key=lambda i: (-scores[i], -i))[:k]
+                scores = with_context(self._database, scores)
+            order = self._passing(scores, found, condition, k)
+            if text is not None and favour:
+                scores = favouring(scores, self._concerning(favour, order))
+            order = sorted(order, key=lambda i: (-scores[i], -i))[:k]
             similarities = {item.node_id: item.similarity for item in near}
             channels = {"vector": set(similarities), "text": {item.node_id for item in worded}}
             if query is not None:
@@ -138,12 +143,58 @@ class Search:
         nodes, similarities = scan(self._database, index.space, query, after_id=0, allowed=worded)
         return {near.node_id: near.similarity for near in best_nodes(nodes, similarities, len(node_ids))}
 
-    def _concerning(self, person_ids: Collection[int], scores: Scores) -> list[int]:
-        """Those of the scored nodes that concern one of the persons."""
+    def _channels(
+        self,
+        condition: NodeFilter,
+        terms: Sequence[str] | None,
+        query: Vector | None,
+        index: SpaceIndex,
+        k: int,
+    ) -> tuple[list[Near], list[Worded]]:
+        """What each channel finds among the nodes that pass, best first.
+
+        Where enough of the best of all pass, the nodes that pass are never listed, which takes longest of all.
+        """
+
+        def search(allowed: Allowed | None, limit: int) -> tuple[list[Near], list[Worded]]:
+            near = [] if query is None else index.nearest(query, limit, allowed)
+            return near, [] if terms is None else search_text(self._database, terms, allowed, limit)
+
+        limit, enough = max(_CANDIDATES, k), max(_ENOUGH, k)
+        if condition.is_open:
+            return search(None, limit)
+        for wide in () if is_narrow(condition, self._database) else (limit, _OVERFETCH * limit):
+            near, worded = search(None, wide)
+            ids = {*(item.node_id for item in near), *(item.node_id for item in worded)}
+            passed = passing(ids, condition, self._database, self._identity)
+            near_passed = [item for item in near if item.node_id in passed]
+            worded_passed = [item for item in worded if item.node_id in passed]
+            if (len(near_passed) >= enough or len(near) < wide) and (
+                len(worded_passed) >= enough or len(worded) < wide
+            ):
+                return near_passed[:limit], worded_passed[:limit]
+        return search(allowed_nodes(condition, self._database, self._identity), limit)
+
+    def _passing(self, scores: Scores, found: set[int], condition: NodeFilter, k: int) -> list[int]:
+        """The best nodes that pass, more than k where there are more; those `found` are known to."""
+        ordered = sorted(scores, key=lambda i: (-scores[i], -i))
+        if condition.is_open:
+            return ordered[: _OVERFETCH * k]
+        kept: list[int] = []
+        for size in (_OVERFETCH * k, len(ordered)):
+            unknown = [i for i in ordered[:size] if i not in found]
+            passed = found | passing(unknown, condition, self._database, self._identity)
+            kept = [i for i in ordered[:size] if i in passed]
+            if len(kept) >= k:
+                break
+        return kept
+
+    def _concerning(self, person_ids: Collection[int], ids: Collection[int]) -> list[int]:
+        """Those of some nodes that concern one of the persons."""
         found: list[int] = []
         for person_id in person_ids:
             theirs = NodeFilter(person_id=person_id)
-            found += passing(scores, theirs, self._database, self._identity)
+            found += passing(ids, theirs, self._database, self._identity)
         return found
 
     def nodes_of(self, ids: list[int]) -> dict[int, Node]:

@@ -10,7 +10,7 @@ from memory_store.filters import Allowed
 
 # A term that more memories hold than this is left out while there are others: it says little about any of them, and
 # ranking by it costs about 1 ms for each 2,000 on one x86 core.
-COMMON = 4_000
+COMMON = 2_000
 # Of so many allowed nodes or fewer SQLite looks only at those; of more, the best of all are read and filtered.
 _NARROW = 2_000
 _OVERFETCH = 4
@@ -25,13 +25,19 @@ class Worded:
 
 
 def search_text(
-    database: Database, terms: Sequence[str], allowed: Allowed | None, limit: int
+    database: Database,
+    terms: Sequence[str],
+    allowed: Allowed | None,
+    limit: int,
+    *,
+    common: int = COMMON,
 ) -> list[Worded]:
     """The allowed nodes that hold any of the terms (`words.terms_of`), best first, the same score newest first.
 
-    Where every term is common, the newest nodes that hold them all, with the same score.
+    common: a term in more nodes than this is left out while there are others; where all are, the newest nodes that
+    hold them all come, with the same score.
     """
-    rare = [term for term in terms if not _is_common(database, term)]
+    rare = [term for term in terms if not _is_common(database, term, common)]
     if not terms or limit < 1:
         return []
     if not rare:
@@ -39,11 +45,11 @@ def search_text(
     return _read(database, " OR ".join(rare), "-rank", "rank, rowid DESC", allowed, limit)
 
 
-def _is_common(database: Database, term: str) -> bool:
+def _is_common(database: Database, term: str, common: int) -> bool:
     row = database.row(
-        "SELECT count(*) FROM (SELECT 1 FROM nodes_fts WHERE nodes_fts MATCH ? LIMIT ?)", (term, COMMON + 1)
+        "SELECT count(*) FROM (SELECT 1 FROM nodes_fts WHERE nodes_fts MATCH ? LIMIT ?)", (term, common + 1)
     )
-    return row is not None and row[0] > COMMON
+    return row is not None and row[0] > common
 
 
 def _read(

@@ -12,6 +12,7 @@ from memory_store.migrations import (
     m010_clip_marks,
     m011_heard_lines,
     m012_clock_steps,
+    m013_span_lengths,
 )
 from memory_store.migrations.registry import APPLICATION_ID, migrations
 
@@ -28,5 +29,6 @@ __all__ = [
     "m010_clip_marks",
     "m011_heard_lines",
     "m012_clock_steps",
+    "m013_span_lengths",
     "migrations",
 ]

@@ -70,10 +70,11 @@ def measure(dialogues: Iterable[Dialogue]) -> list[Found]:
         cache.wrapped(embedder.embed_passage, "passage"),
         entry.thresholds["about"],
     )
-    return [found for dialogue in dialogues for found in _measure(dialogue, models)]
+    return [found for dialogue in dialogues for found in measured(dialogue, models)]
 
 
-def _measure(dialogue: Dialogue, models: Models) -> list[Found]:
+def measured(dialogue: Dialogue, models: Models) -> list[Found]:
+    """Write a dialogue into a memory of its own and ask its questions in every way."""
     with (
         tempfile.TemporaryDirectory() as directory,
         MemoryStore.open(Path(directory), [models.space]) as store,
@@ -172,12 +173,10 @@ def rows_of(title: str, figures: Mapping[str, Mapping[str, Sequence[float]]]) ->
             f"{method} " + "/".join(f"{100 * value:.1f}" for value in values)
             for method, values in methods.items()
         )
-        lost = sum(
-            methods["robot"][i] <= methods[method][i] for method in METHODS[1:] for i in range(len(KS))
-        )
-        rows.append(
-            (f"{title}: {category}", told, "above each" if not lost else f"not above in {lost} places")
-        )
+        others = [(methods["robot"][i], methods[name][i]) for name in METHODS[1:] for i in range(len(KS))]
+        level, below = (sum(test) for test in ([a == b for a, b in others], [a < b for a, b in others]))
+        verdict = f"level in {level}, below in {below} places" if level or below else "above each"
+        rows.append((f"{title}: {category}", told, verdict))
     return rows
 
 
