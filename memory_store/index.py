@@ -12,7 +12,7 @@ from memory_store.filters import Allowed
 from memory_store.index_build import Building, Job, save, to_merge
 from memory_store.index_file import Ids, IndexFile
 from memory_store.index_load import clean, load, scrubbed
-from memory_store.nearest import Near, VectorArray, all_ids, best_nodes, scan, stored_rows
+from memory_store.nearest import Near, VectorArray, best_nodes, scan, stored_rows
 from memory_store.records import Vector, VectorSpace
 from memory_store.segment import Segment
 from memory_store.segment_search import SegmentSearch, compared
@@ -190,7 +190,7 @@ class SpaceIndex:
         """Compare all ids with the database: fill the tail anew, scrub what is gone."""
         assert self._segments is not None
         sql = "SELECT id FROM vectors WHERE space = ? AND model = ?"
-        stored = all_ids(self._database, sql, (self.space.name, self.space.model))
+        stored = self._database.ids(sql, (self.space.name, self.space.model))
         covered = np.zeros(len(stored), bool)
         self._segments = [segment.current() for segment in self._segments]
         for segment in self._segments:
@@ -233,7 +233,7 @@ class SpaceIndex:
         ids = np.sort(np.concatenate([segment.ids for segment in chosen]))
         sql = "SELECT id FROM vectors WHERE space = ? AND model = ? AND id BETWEEN ? AND ?"
         bounds = (int(ids[0]), int(ids[-1]))
-        living = all_ids(self._database, sql, (self.space.name, self.space.model, *bounds))
+        living = self._database.ids(sql, (self.space.name, self.space.model, *bounds))
         return [Job(np.intersect1d(ids, living, assume_unique=True), None, tuple(chosen), self._restored)]
 
     def _finish(self, *, stop: bool = False) -> None:

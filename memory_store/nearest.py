@@ -49,13 +49,6 @@ def _best_sorted(nodes: Ids, similarities: Vector, k: int) -> list[Near]:
     return [Near(node_id, similarity) for node_id, similarity in found.items()]
 
 
-def all_ids(database: Database, sql: str, parameters: tuple[Any, ...]) -> Ids:
-    """What a query for a column `id` gives, ascending: as one text, which takes a fifth of the time of rows."""
-    row = database.row(f"SELECT group_concat(id) FROM ({sql})", parameters)
-    text = "" if row is None or row[0] is None else row[0]
-    return np.sort(np.fromstring(text, np.int64, sep=",")) if text else np.empty(0, np.int64)
-
-
 def stored_rows(database: Database, space: VectorSpace, ids: Ids, columns: str) -> list[Row]:
     """The rows of those of some vectors that are in the database and of the space, by id."""
     return database.rows(
