@@ -11,11 +11,13 @@ from memory_store.records import Exemplar, Node
 from memory_store.vectors import Vectors, decoded
 
 SPACE = "object"
+_KEPT = ("belongs_to", "gift_from")
+_LATEST = 256  # of an object's newest ties this many are looked at for the latest picture
 
 
 @dataclass(frozen=True)
 class KnownObject:
-    """An object with an id of its own; `clips` counts those it was seen in: one alone leaves it tentative."""
+    """An object with an id of its own; `clips` is 1 where it was seen in one clip only, 2 for two and more."""
 
     node: Node
     clips: int
@@ -62,8 +64,8 @@ class Objects:
     def known(self, labels: Collection[str] | None = None) -> list[KnownObject]:
         """The objects with an id, or those of some classes, by id."""
         rows = self.database.rows(
-            """SELECT n.id, (SELECT count(*) FROM node_clips nc WHERE nc.node_id = n.id) AS clips FROM nodes n
-            WHERE n.kind = 'object' AND json_extract(n.provenance, '$.any') IS NULL
+            """SELECT n.id, (SELECT count(*) FROM (SELECT 1 FROM node_clips WHERE node_id = n.id LIMIT 2)) AS clips
+            FROM nodes n WHERE n.kind = 'object' AND json_extract(n.provenance, '$.any') IS NULL
             AND (?1 IS NULL OR n.text IN (SELECT value FROM json_each(?1))) ORDER BY n.id""",
             (None if labels is None else json.dumps(sorted(labels)),),
         )
@@ -130,13 +132,22 @@ class Objects:
         before_utc_s: float | None = None,
         limit: int = 1,
     ) -> list[Sighting]:
-        """The latest pictures that show one of the objects, within a span of time, latest first."""
+        """The latest pictures that show one of the objects, within a span of time, latest first.
+
+        Without a span, of each object only what was tied to it last is looked at, so that it takes the same time
+        however often it was seen.
+        """
+        latest = _LATEST if after_utc_s is None and before_utc_s is None else -1
+        ids: list[int] = []
+        for node_id in node_ids:
+            sql = "SELECT id FROM edges WHERE target = ? AND relation = 'mentions' ORDER BY id DESC LIMIT ?"
+            ids += [row["id"] for row in self.database.rows(sql, (node_id, latest))]
         rows = self.database.rows(
             """SELECT i.id, e.target, e.detail FROM edges e JOIN nodes i ON i.id = e.source
-            WHERE e.target IN (SELECT value FROM json_each(?1)) AND e.relation = 'mentions' AND i.kind = 'image'
+            WHERE e.id IN (SELECT value FROM json_each(?1)) AND i.kind = 'image'
             AND json_extract(i.provenance, '$.source') = 'keyframe' AND (?2 IS NULL OR i.start_utc_s >= ?2)
             AND (?3 IS NULL OR i.start_utc_s < ?3) ORDER BY i.start_utc_s DESC, i.id DESC, e.id LIMIT ?4""",
-            (json.dumps(sorted(node_ids)), after_utc_s, before_utc_s, limit),
+            (json.dumps(ids), after_utc_s, before_utc_s, limit),
         )
         found = []
         for row in rows:
@@ -154,19 +165,28 @@ class Objects:
         )
         return None if row is None else node_of_row(row)
 
-    def images_of(self, object_ids: Collection[int], source: str) -> list[Node]:
-        """The pictures of one kind ("portrait", "keyframe") that show one of the objects, oldest first."""
+    def portraits(self, object_ids: Collection[int]) -> list[Node]:
+        """The pictures that stand for some objects, oldest first."""
         rows = self.database.rows(
-            """SELECT DISTINCT i.* FROM edges e JOIN nodes i ON i.id = e.source WHERE i.kind = 'image'
-            AND e.target IN (SELECT value FROM json_each(?)) AND e.relation = 'mentions'
-            AND json_extract(i.provenance, '$.source') = ? ORDER BY i.id""",
-            (json.dumps(sorted(object_ids)), source),
+            """SELECT target AS id FROM edges WHERE source IN (SELECT value FROM json_each(?))
+            AND relation = 'entity_link' AND detail = 'portrait' ORDER BY target""",
+            (json.dumps(sorted(object_ids)),),
         )
-        return [node_of_row(row) for row in rows]
+        return [self.graph.node(row["id"]) for row in rows]
+
+    def told_of(self, object_id: int, details: Collection[str]) -> list[tuple[int, str]]:
+        """The lines that tell something of an object ("belongs_to", "held_by"), each with what, oldest first."""
+        rows = self.database.rows(
+            """SELECT e.source, e.detail FROM edges e JOIN nodes n ON n.id = e.source WHERE e.target = ?
+            AND e.relation = 'mentions' AND e.detail IN (SELECT value FROM json_each(?)) AND n.kind = 'episodic'
+            ORDER BY e.id""",
+            (object_id, json.dumps(sorted(details))),
+        )
+        return [(row["source"], row["detail"]) for row in rows]
 
     def remove(self, node_ids: Collection[int]) -> tuple[str, ...]:
         """Delete objects with their portraits, or pictures; the files to delete."""
-        portraits = self.images_of(node_ids, "portrait")
+        portraits = self.portraits(node_ids)
         own = [self.graph.node(node_id) for node_id in sorted(node_ids)]
         gone = {node.id: node for node in (*portraits, *own)}
         self.database.write(
@@ -182,23 +202,19 @@ class Objects:
         Of the latter those seen in one clip only go first, then those not seen for longest; what somebody said to
         whom it belongs, or from whom it is, never goes.
         """
-        told = {
-            row["source"]
-            for row in self.database.rows(
-                """SELECT source FROM edges WHERE relation = 'entity_link'
-                AND detail IN ('belongs_to', 'gift_from')
-                UNION SELECT target FROM edges WHERE relation = 'mentions'
-                AND detail IN ('belongs_to', 'gift_from')"""
-            )
-        }
-        free = [one for one in self.known() if one.id not in told]
-        gone = {one.id for one in free if one.tentative and one.node.last_seen_utc_s < before_utc_s}
+        known = self.known()
+        old = [one for one in known if one.tentative and one.node.last_seen_utc_s < before_utc_s]
+        gone = {one.id for one in old if not self.told_of(one.id, _KEPT)}
         rest = sorted(
-            (one for one in free if one.id not in gone),
+            (one for one in known if one.id not in gone),
             key=lambda one: (not one.tentative, one.node.last_seen_utc_s, one.id),
         )
-        beyond = len(free) + len(told) - len(gone) - limit
-        return sorted(gone | {one.id for one in rest[: max(0, beyond)]})
+        for one in rest:
+            if len(known) - len(gone) <= limit:
+                break
+            if not self.told_of(one.id, _KEPT):
+                gone.add(one.id)
+        return sorted(gone)
 
 
 def _sighting(image: Node, node: Node, *, held: bool) -> Sighting:

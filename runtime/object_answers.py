@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory_store.objects import KnownObject, Sighting
-from memory_store.records import Node, NodeKind
+from memory_store.records import Node
 from memory_store.store import MemoryStore
-from runtime.grounding import coverage
-from runtime.object_kinds import find_kinds, name_of, names_of
+from runtime.object_kinds import name_of
 from runtime.object_owners import Owner, belongs, holders_of, owners_of
 from runtime.object_places import spot_words
 from runtime.object_question import ObjectQuestion, read_object_question
+from runtime.object_statements import statements, time_span
 from runtime.question import Question
-from runtime.quotes import quote_in, sentences_in, speaker_in, states_something
+from runtime.quotes import quote_in, speaker_in
 from runtime.say import Speech
 from runtime.timeline_answers import ComputedAnswer
 
 MOST_TOLD = 3
-_EPISODIC: tuple[NodeKind, ...] = ("episodic",)
-_PLACED = re.compile(
-    r"\b(?:put|left|leave|keep|kept|placed?|stored?|hid(?:den)?|hung|dropped|is|are|was|were|lies?|lying|sits?|stands?"
-    r"|'s|'re)\b.*\b(?:in|on|under|at|by|behind|beside|next|near|inside|into|onto|upstairs|downstairs|here|over"
-    r"|above|below|between|with)\b|(?:放|搁|落|留|忘|挂|藏|收|摆|塞)(?:在|到|进)|在.{1,12}(?:里|上|下|边|面|旁|中|间|头)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -69,10 +61,6 @@ def _meant(store: MemoryStore, asked: ObjectQuestion) -> tuple[list[KnownObject]
     return known, None
 
 
-def _span(question: Question) -> tuple[float | None, float | None]:
-    return (question.time.start_utc_s, question.time.end_utc_s) if question.time else (None, None)
-
-
 def _sightings(
     store: MemoryStore,
     question: Question,
@@ -84,7 +72,7 @@ def _sightings(
     """The latest picture of each place where one of the objects was, latest first."""
     if not asked.label:
         return []
-    after, before = _span(question)
+    after, before = time_span(question)
     ids = [one.id for one in objects]
     some = store.objects.class_node(asked.label)
     if some is not None and not only:
@@ -97,45 +85,6 @@ def _sightings(
     return list(latest.values())
 
 
-def _statements(
-    store: MemoryStore, question: Question, asked: ObjectQuestion, terms: Sequence[str]
-) -> list[Node]:
-    """What people said of where the thing is, latest first; of those asked about where they said something."""
-    after, before = _span(question)
-    hits = store.search_node(
-        text=" ".join(dict.fromkeys((*terms, *names_of(asked.label)))),
-        kinds=_EPISODIC,
-        after_utc_s=after,
-        before_utc_s=before,
-        k=60,
-    )
-    found = [hit.node for hit in hits if _says_where(hit.node, asked, terms)]
-    found.sort(key=lambda node: (-node.start_utc_s, -node.id))
-    own = [node for node in found if asked.owners and _speaker_id(store, node) in asked.owners]
-    return own or found
-
-
-def _says_where(node: Node, asked: ObjectQuestion, terms: Sequence[str]) -> bool:
-    quote = quote_in(node.text)
-    if quote is None or node.provenance.get("speech_source") == "screen":
-        return False
-    for sentence in sentences_in(quote):
-        named = bool(asked.label) and any(label == asked.label for _, _, label in find_kinds(sentence))
-        if not (named or (terms and coverage(terms, sentence) == 1.0)):
-            continue
-        if states_something(sentence) and _PLACED.search(sentence):
-            return True
-    return False
-
-
-def _speaker_id(store: MemoryStore, node: Node) -> int | None:
-    actors = [
-        edge.target for edge in store.edges(node.id) if edge.source == node.id and edge.detail == "actor"
-    ]
-    person = store.person_of(actors[0]) if actors else None
-    return None if person is None else person.id
-
-
 def _where(
     store: MemoryStore,
     question: Question,
@@ -145,7 +94,7 @@ def _where(
     speech: Speech,
 ) -> ComputedAnswer | None:
     seen = _sightings(store, question, asked, objects, only=owner is not None)
-    said = _statements(store, question, asked, asked.terms)
+    said = statements(store, question, asked, asked.terms)
     found = [_Found(one.image.start_utc_s, sighting=one) for one in seen]
     found += [_Found(node.start_utc_s, line=node) for node in said]
     if not found:
@@ -226,7 +175,7 @@ def _look(
     if not seen:
         return None
     last = seen[0]
-    portraits = [] if last.object_id is None else store.objects.images_of([last.object_id], "portrait")
+    portraits = [] if last.object_id is None else store.objects.portraits([last.object_id])
     parts = [
         speech.phrase(
             "object_look",
@@ -268,7 +217,7 @@ def _whose(store: MemoryStore, asked: ObjectQuestion, speech: Speech) -> Compute
                 )
             )
             evidence.append(owner.line.id)
-            pictures += [image.id for image in store.objects.images_of([one.id], "portrait")[-1:]]
+            pictures += [image.id for image in store.objects.portraits([one.id])[-1:]]
     if not parts:
         return None
     told = tuple(dict.fromkeys(evidence[:MOST_TOLD]))

@@ -155,7 +155,7 @@ class ObjectMemory:
         assert thing.node_id is not None
         best = thing.best
         quality = best.view.quality
-        held = self._store.objects.images_of([thing.node_id], "portrait")
+        held = self._store.objects.portraits([thing.node_id])
         if any(quality < BETTER_PORTRAIT * float(image.provenance.get("quality", 0.0)) for image in held):
             return
         self._stale += self._store.objects.remove([image.id for image in held])
@@ -171,7 +171,7 @@ class ObjectMemory:
             end_utc_s=moment,
             provenance={"source": "portrait", "file": file.as_provenance(), "quality": round(quality, 4)},
         )
-        self._store.add_edge(image_id, thing.node_id, "mentions", detail="portrait", at_utc_s=moment)
+        self._store.add_edge(thing.node_id, image_id, "entity_link", detail="portrait", at_utc_s=moment)
         if any(share_within(best.view.box, person) > 0.0 for person in keyframe.people):
             self._link_faces(image_id, keyframe, moment, seen)
 

@@ -21,16 +21,12 @@ class Owner:
 def owners_of(store: MemoryStore, object_id: int) -> list[Owner]:
     """What was said of an object, newest first."""
     found = []
-    for edge in store.edges(object_id):
-        if edge.target != object_id or edge.relation != "mentions":
-            continue
-        if edge.detail not in ("belongs_to", "gift_from"):
-            continue
-        line = store.node(edge.source)
+    for line_id, detail in store.objects.told_of(object_id, ("belongs_to", "gift_from")):
+        line = store.node(line_id)
         for claim in line.provenance.get("claims", ()):
-            if claim.get("object") == object_id and claim.get("relation") == edge.detail:
+            if claim.get("object") == object_id and claim.get("relation") == detail:
                 person_id, name = _person(store, str(claim.get("name", "")), line)
-                found.append(Owner(edge.detail, person_id, name, line))
+                found.append(Owner(detail, person_id, name, line))
     return sorted(found, key=lambda owner: (-owner.line.start_utc_s, -owner.line.id, owner.relation))
 
 
@@ -57,10 +53,8 @@ def belongs(store: MemoryStore, object_id: int, person_ids: set[int], names: set
 def holders_of(store: MemoryStore, object_id: int) -> list[Owner]:
     """Who was seen with an object in the hand or using it, newest first."""
     found = []
-    for edge in store.edges(object_id):
-        if edge.target == object_id and edge.relation == "mentions" and edge.detail in ("held_by", "used_by"):
-            line = store.node(edge.source)
-            if line.kind == "episodic":
-                person_id, name = _person(store, "", line)
-                found.append(Owner(edge.detail, person_id, name, line))
+    for line_id, detail in store.objects.told_of(object_id, ("held_by", "used_by")):
+        line = store.node(line_id)
+        person_id, name = _person(store, "", line)
+        found.append(Owner(detail, person_id, name, line))
     return sorted(found, key=lambda owner: (-owner.line.start_utc_s, -owner.line.id))

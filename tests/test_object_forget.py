@@ -111,7 +111,7 @@ def test_a_corrected_line_takes_the_hand_along(store: MemoryStore, home: ObjectH
     assert {
         e.target for e in store.edges(cup_id) if e.detail == "held_by" and e.relation == "entity_link"
     } <= bobs
-    for image in store.objects.images_of([cup_id], "keyframe"):
+    for image in (sighting.image for sighting in store.objects.sightings([cup_id], limit=9)):
         faces = {edge.target for edge in store.edges(image.id) if store.node(edge.target).kind == "face"}
         assert faces <= bobs
 

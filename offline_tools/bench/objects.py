@@ -86,8 +86,8 @@ def _without_colour(stream: list[StreamClip]) -> list[StreamClip]:
 def _tune(stream: list[StreamClip], rule: ObjectRule, learn: LearnRule) -> None:
     """Print what each setting gives on the first household; the best that is pure enough is marked."""
     best: tuple[float, str] = (0.0, "none")
-    for match in (0.76, 0.8, 0.84):
-        for unsure in (0.68, 0.74):
+    for match in (0.8, 0.84, 0.88):
+        for unsure in (0.7, 0.74, 0.78):
             for margin in (0.02, 0.04):
                 tried = replace(rule, match=MatchRule(match, min(unsure, match), margin))
                 outcome = remembered(stream, tried, replace(learn, learn=match + 0.02, margin=margin))

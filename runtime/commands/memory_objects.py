@@ -46,14 +46,13 @@ def list_objects(options: argparse.Namespace) -> int:
 def object_json(store: MemoryStore, one: KnownObject) -> dict[str, object]:
     """An object as plain values; `picture` is a file under the data directory."""
     latest = next(iter(store.objects.sightings([one.id])), None)
-    portraits = store.objects.images_of([one.id], "portrait")
+    portraits = store.objects.portraits([one.id])
     owners = owners_of(store, one.id)
     clip_id = latest.image.clip_id if latest is not None else None
     return {
         "id": one.id,
         "class": one.label,
         "tentative": one.tentative,
-        "clips": one.clips,
         "first_seen": iso_utc(one.node.first_seen_utc_s),
         "last_seen": iso_utc(one.node.last_seen_utc_s),
         "place": "" if clip_id is None else store.clip(clip_id).place,
