@@ -120,6 +120,9 @@ def witnessed(person_id: int, ids: Iterable[int], database: Database, identity: 
 def is_narrow(condition: NodeFilter, database: Database) -> bool:
     """Whether few nodes can pass, so that listing them is cheap; told by what an index counts at once."""
     streams = list[tuple[str, tuple[Any, ...]]]()
+    if condition.kinds is not None:
+        kinds = tuple(condition.kinds)
+        streams.append((f"nodes WHERE kind IN ({', '.join('?' * len(kinds))})", kinds))
     if condition.clip_id is not None:
         streams.append(("node_clips WHERE clip_id = ?", (condition.clip_id,)))
     if condition.after_utc_s is not None or condition.before_utc_s is not None:
