@@ -12,11 +12,7 @@ import json
 import numpy as np
 from numpy.typing import NDArray
 
-from models.errors import ModelError
-from models.manifest import Manifest
 from offline_tools.bench.report import BenchmarkError, media
-from runtime.compose import Parts, text_embedder
-from runtime.config import Settings
 
 Vectors = NDArray[np.float32]
 
@@ -90,6 +86,13 @@ def real_text(queries: int) -> tuple[Vectors, Vectors]:
             if name.startswith("session_") and isinstance(session, list):
                 turns += [f"{turn['speaker']}: {turn['text']}" for turn in session if turn["text"].strip()]
         questions += [item["question"] for item in sample["qa"]]
+    try:  # the rest of the benchmark runs without the robot's packages
+        from models.errors import ModelError
+        from models.manifest import Manifest
+        from runtime.compose import Parts, text_embedder
+        from runtime.config import Settings
+    except ImportError as error:
+        raise BenchmarkError(str(error)) from error
     try:
         embedder = text_embedder(Parts(Settings(), Manifest.load()))
     except ModelError as error:
