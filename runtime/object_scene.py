@@ -19,6 +19,8 @@ from runtime.object_kinds import alike, may_have_id
 from runtime.object_places import grip_of, spot_of
 from runtime.object_views import Keyframe
 
+STALE_S = 3600.0  # in a quiet room a known thing is pictured again after this
+
 
 @dataclass(frozen=True, eq=False)
 class ClipObjects:
@@ -30,6 +32,7 @@ class ClipObjects:
     missing: frozenset[int] = frozenset()
     last: LastView | None = None
     faces: tuple[SeenFace, ...] = ()
+    start_utc_s: float = 0.0
     lines: list[GroundedLine] = field(default_factory=list)
 
     @property
@@ -38,11 +41,19 @@ class ClipObjects:
         for one in self.placed:
             keyframe = self.keyframes[one.thing.looks[-1].keyframe]
             same_view = self.last is not None and self.last.is_same(keyframe)
-            if one.thing.verdict == "new" or (
-                one.thing.node_id is not None and has_moved(one, keyframe, same_view)
+            if (
+                one.thing.verdict == "new"
+                or self._is_stale(one)
+                or (one.thing.node_id is not None and has_moved(one, keyframe, same_view))
             ):
                 return True
         return bool(self.gone or self.missing)
+
+    def _is_stale(self, one: PlacedThing) -> bool:
+        """Whether the last picture of a known thing is so old that another is worth keeping."""
+        if one.thing.node_id is None or one.before is None:
+            return False
+        return self.start_utc_s - one.before.image.start_utc_s > STALE_S
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,7 @@ class ObjectScene:
             for sighting in absent
             if sighting.object_id is not None and sighting.object_id not in again
         )
-        return ClipObjects(tuple(keyframes), placed, gone, missing, last, faces)
+        return ClipObjects(tuple(keyframes), placed, gone, missing, last, faces, span.start_utc_s)
 
     def _known(self, things: Sequence[Thing]) -> KnownThings:
         labels = {kin for thing in things if may_have_id(thing.label) for kin in alike(thing.label)}
