@@ -44,7 +44,7 @@ def translate(error: sqlite3.Error, path: Path) -> MemoryStoreError:
             "restore a backup with `hearsight restore`, save what can be read with `hearsight memory repair`, "
             "or name another directory"
         )
-    if code.startswith("SQLITE_CORRUPT"):
+    if code.startswith("SQLITE_CORRUPT") or "invalid fts5" in str(error):
         return DatabaseUnusable(
             f"{path} is damaged ({error}): restore a backup with `hearsight restore`, "
             "or save what can be read with `hearsight memory repair`"
