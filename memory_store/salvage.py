@@ -18,6 +18,7 @@ from memory_store.tables import plain_tables
 
 _KEYS = 512  # read at once
 _MOST_FAILURES = 3000  # in one table; a tree whose root is damaged is left to the raw pages
+_MOST_KEYS = 10_000_000  # looked at where the database does not tell how many it has given
 _CAUGHT = (sqlite3.DatabaseError, OverflowError)
 
 
@@ -126,6 +127,15 @@ def _copy_by_key(source: sqlite3.Connection, target: sqlite3.Connection, table: 
     return complete
 
 
+def _highest(source: sqlite3.Connection) -> int:
+    """No key of any table is above this: they all are ids that some table has given."""
+    try:
+        row = source.execute("SELECT max(seq) FROM sqlite_sequence WHERE seq < 1 << 40").fetchone()
+    except _CAUGHT:
+        return _MOST_KEYS
+    return _MOST_KEYS if row is None or row[0] is None else int(row[0])
+
+
 def _newest(source: sqlite3.Connection, table: str) -> int | None:
     """The highest id that was ever given in a table, where the database keeps that."""
     try:
@@ -153,6 +163,10 @@ def _ranges(
         except _CAUGHT:
             yield None
         return
+    low, high = max(bounds[0], 0), min(bounds[1], _highest(source))
+    if (low, high) != tuple(bounds):
+        yield None  # a page of rubbish gave the first or last key
+    bounds = (low, high)
     failures = 0
     parts = [(low, min(low + _KEYS - 1, bounds[1])) for low in range(bounds[0], bounds[1] + 1, _KEYS)][::-1]
     while parts and failures < _MOST_FAILURES:
