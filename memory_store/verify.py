@@ -43,6 +43,8 @@ class Fault:
 def verify(database: Database, directory: Path, spaces: Sequence[VectorSpace]) -> list[Fault]:
     """All faults of a memory; empty when it is sound. Reads every row, every media file and every index."""
     faults = list(_database(database))
+    if faults:
+        return faults  # what else a damaged file says is not to be believed
     checks: tuple[Callable[[], Iterator[Fault]], ...] = (
         lambda: _references(database),
         lambda: _text_index(database),
