@@ -17,6 +17,7 @@ from runtime.name_evidence import maybe_names
 from runtime.object_answers import answer_about_objects
 from runtime.pictures import pictures_of
 from runtime.privacy import EVERYBODY, Audience
+from runtime.quotes import only_asks
 from runtime.question import Question, is_named, read_question
 from runtime.question_time import Household
 from runtime.recall import Recall
@@ -184,7 +185,12 @@ class Control:
         """The best memories quoted as they are, or an honest "I don't know" when none is about the question."""
         ranked = sorted(
             pool.items.values(),
-            key=lambda item: (-coverage(question.terms, item.line), -item.score, item.id),
+            key=lambda item: (
+                only_asks(item.line),
+                -coverage(question.terms, item.line),
+                -item.score,
+                item.id,
+            ),
         )
         strong = [item for item in ranked if item.id in pool.strong]
         if not strong and self._policy == "best_effort":

@@ -11,6 +11,7 @@ from memory_store.store import MemoryStore
 from models.errors import ModelError
 from models.language import Message
 from runtime.control import Control, Policy
+from runtime.control_rounds import ControlLimits
 from runtime.question import QuestionError
 from runtime.recall import Recall
 from tests.household import NOW, ZONE, embed_words, open_household
@@ -302,3 +303,21 @@ def test_what_lies_ahead_is_looked_for_in_what_was_said(store: MemoryStore) -> N
     answer = control(store, None).answer("Who has a dentist appointment next Tuesday?")
     assert "dentist" in answer.text and answer.time_range is None
     assert any("lies ahead" in note for note in answer.notes)
+
+
+def test_without_a_model_what_somebody_says_goes_before_what_somebody_asks(tmp_path: Path) -> None:
+    with open_household(tmp_path) as store:
+        with store.transaction():
+            clip = store.add_clip(source_key="q", source_name="day", start_utc_s=NOW - 60, end_utc_s=NOW - 30)
+            asked = 'Somebody says: "Tulips? Did anybody water the tulips?"'
+            said = 'Somebody says: "I watered the tulips."'
+            for text in (asked, said):
+                store.add_node(
+                    "episodic", text, clip_id=clip, start_utc_s=NOW - 50, end_utc_s=NOW - 45,
+                    vectors={"text": embed_words([text])[0]},
+                )  # fmt: skip
+        control = Control(
+            Recall(store, embed_words), None, clock=lambda: NOW, zone=ZONE, limits=ControlLimits(quoted=1)
+        )
+        answer = control.answer("Tell me about the tulips")
+    assert "I watered the tulips" in answer.text and "Did anybody" not in answer.text
