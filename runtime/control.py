@@ -17,9 +17,9 @@ from runtime.name_evidence import maybe_names
 from runtime.object_answers import answer_about_objects
 from runtime.pictures import pictures_of
 from runtime.privacy import EVERYBODY, Audience
-from runtime.quotes import only_asks
 from runtime.question import Question, is_named, read_question
 from runtime.question_time import Household
+from runtime.quotes import only_asks
 from runtime.recall import Recall
 from runtime.say import Speech
 from runtime.timeline_answers import MAX_EVIDENCE, answer_from_timeline
