@@ -11,6 +11,7 @@ from memory_store.corrections import Corrections
 from memory_store.database import Database
 from memory_store.facts import Facts
 from memory_store.graph import Graph
+from memory_store.graph_store import GraphStore
 from memory_store.history import Entry, HistoryRow, Source
 from memory_store.identity import Identity
 from memory_store.identity_health import identity_health
@@ -29,16 +30,15 @@ from memory_store.vectors import Vectors
 from memory_store.votes import Votes
 
 
-class PeopleStore:
-    """Thin methods over the modules that do the work; `MemoryStore` adds the rest of the memory to it."""
+class PeopleStore(GraphStore):
+    """Thin methods over the modules that do the work."""
 
     _past: PastMemory  # made by `MemoryStore`, which alone can open one
 
     def __init__(
         self, database: Database, vectors: Vectors, graph: Graph, clock: Callable[[], float]
     ) -> None:
-        self._vectors = vectors
-        self._graph = graph
+        super().__init__(database, vectors, graph, clock)
         self._identity = Identity(database, clock)
         self._negatives = Negatives(database, vectors)
         self._facts = Facts(database, graph, vectors)
