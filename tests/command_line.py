@@ -1,5 +1,7 @@
 """Runs `hearsight` as its users do: as a process of its own."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -49,10 +51,12 @@ def hearsight(*arguments: str | Path, cwd: Path = ROOT, timeout_s: float = 100.0
 
 
 def refused(*arguments: str | Path, cwd: Path = ROOT) -> str:
-    """The one sentence with which the command refuses; no traceback, status 1."""
-    done = hearsight(*arguments, cwd=cwd)
+    """The one sentence with which the command refuses, status 1. Within this process: what it raises fails the test."""
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.chdir(cwd), contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        status = command_line.main([str(argument) for argument in arguments])
+    done = Finished(status, output.getvalue(), errors.getvalue())
     assert done.status == 1, f"{arguments} ended with {done.status}: {done.output}{done.errors}"
-    assert "Traceback" not in done.errors, done.errors
     sentences = [line for line in done.errors.splitlines() if line.startswith("hearsight: ")]
     assert len(sentences) == 1, done.errors
     return sentences[0]

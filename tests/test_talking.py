@@ -26,7 +26,7 @@ from runtime import compose
 from runtime.capture import Pace
 from runtime.clips import Live
 from runtime.clock import SystemClock
-from runtime.config import ApiSettings, ClipSettings, ModelSettings, Settings, VoiceSettings
+from runtime.config import ApiSettings, ClipSettings, ModelSettings, PrivacySettings, Settings, VoiceSettings
 from runtime.daemon import Daemon, Listeners
 from runtime.own_speech import OwnSpeech
 from runtime.voice import Loudspeaker
@@ -91,6 +91,7 @@ def test_a_spoken_question_is_answered_aloud_and_the_robot_does_not_hear_itself(
     settings = Settings(
         data_dir=tmp_path, clip=ClipSettings(length_s=30.0), models=ModelSettings(language="none"),
         voice=VoiceSettings(enabled=True, follow_up_s=5.0), api=ApiSettings(enabled=False),
+        privacy=PrivacySettings(unknown="all"),
     )  # fmt: skip
     parts = compose.Parts(settings, Manifest.load())
     with compose.open_store(parts) as store:
