@@ -1,7 +1,8 @@
 """Searching nodes and clips: exact filters first, then words and vectors among what is left."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 from numpy.typing import ArrayLike
 
@@ -26,6 +27,8 @@ from memory_store.records import ClipHit, Hit, Node, Vector
 from memory_store.text_index import Worded, search_text
 from memory_store.vectors import checked_vector
 from memory_store.words import tag_term, terms_of
+
+Found = TypeVar("Found", Near, Worded)
 
 # How many candidates each channel gives before they are fused, unless more are asked for.
 _CANDIDATES = 100
@@ -151,29 +154,45 @@ class Search:
         index: SpaceIndex,
         k: int,
     ) -> tuple[list[Near], list[Worded]]:
-        """What each channel finds among the nodes that pass, best first.
+        """What each channel finds among the nodes that pass, best first."""
 
-        Where enough of the best of all pass, the nodes that pass are never listed, which takes longest of all.
-        """
+        def by_vector(allowed: Allowed | None, most: int) -> list[Near]:
+            return [] if query is None else index.nearest(query, most, allowed)
 
-        def search(allowed: Allowed | None, limit: int) -> tuple[list[Near], list[Worded]]:
-            near = [] if query is None else index.nearest(query, limit, allowed)
-            return near, [] if terms is None else search_text(self._database, terms, allowed, limit)
+        def by_words(allowed: Allowed | None, most: int) -> list[Worded]:
+            return [] if terms is None else search_text(self._database, terms, allowed, most)
 
-        limit, enough = max(_CANDIDATES, k), max(_ENOUGH, k)
+        limit = max(_CANDIDATES, k)
         if condition.is_open:
-            return search(None, limit)
-        for wide in () if is_narrow(condition, self._database) else (limit, _OVERFETCH * limit):
-            near, worded = search(None, wide)
-            ids = {*(item.node_id for item in near), *(item.node_id for item in worded)}
-            passed = passing(ids, condition, self._database, self._identity)
-            near_passed = [item for item in near if item.node_id in passed]
-            worded_passed = [item for item in worded if item.node_id in passed]
-            if (len(near_passed) >= enough or len(near) < wide) and (
-                len(worded_passed) >= enough or len(worded) < wide
-            ):
-                return near_passed[:limit], worded_passed[:limit]
-        return search(allowed_nodes(condition, self._database, self._identity), limit)
+            return by_vector(None, limit), by_words(None, limit)
+        near = self._best_of_all(by_vector, condition, limit, k)
+        worded = self._best_of_all(by_words, condition, limit, k)
+        if near is None or worded is None:
+            allowed = allowed_nodes(condition, self._database, self._identity)
+            near = by_vector(allowed, limit) if near is None else near
+            worded = by_words(allowed, limit) if worded is None else worded
+        return near, worded
+
+    def _best_of_all(
+        self,
+        channel: Callable[[Allowed | None, int], list[Found]],
+        condition: NodeFilter,
+        limit: int,
+        k: int,
+    ) -> list[Found] | None:
+        """Those that pass of the best of all nodes; None where too few do.
+
+        Where enough pass, the nodes that pass are never listed, which takes longest of all.
+        """
+        if is_narrow(condition, self._database):
+            return None
+        for wide in (limit, _OVERFETCH * limit, _OVERFETCH**2 * limit):
+            found = channel(None, wide)
+            passed = passing((item.node_id for item in found), condition, self._database, self._identity)
+            kept = [item for item in found if item.node_id in passed]
+            if len(kept) >= max(_ENOUGH, k) or len(found) < wide:
+                return kept[:limit]
+        return None
 
     def _passing(self, scores: Scores, found: set[int], condition: NodeFilter, k: int) -> list[int]:
         """The best nodes that pass, more than k where there are more; those `found` are known to."""

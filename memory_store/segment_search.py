@@ -10,7 +10,7 @@ from memory_store.index_file import Ids
 from memory_store.records import Vector
 from memory_store.segment import Segment
 
-_SEVERAL = 8  # segments or more are asked by several threads
+_SEVERAL = 3  # segments or more are asked by several threads
 _THREADS = min(4, os.cpu_count() or 1)
 _MORE = 16
 
