@@ -85,7 +85,21 @@ def fault_of(
     least = MIN_GROUNDED_ZH if language_of(text) == "zh" else MIN_GROUNDED
     if terms and coverage(terms, proof) < least:
         return "its words stand in no memory cited"
-    return ""
+    return _swapped(text, proof, question, labels)
+
+
+def _swapped(text: str, proof: str, question: Question, labels: Sequence[str]) -> str:
+    """Whether the answer says of somebody what the memory says of what was asked about ("I'm Carl. The plumber …")."""
+    if _ASKS_WHO.search(question.text) or _ASKS_WHOM.search(question.text):
+        return ""
+    lost = [term for term in question.terms if not coverage((term,), text) and coverage((term,), proof)]
+    first = re.match(r"[A-Z][a-z]+", text)
+    names = [*_NAME.findall(text), *(label for label in labels if is_named(label, text))]
+    if first and re.search(rf"(?<=[\w,;] ){first[0]}\b", proof):  # a capital within a sentence: a name there
+        names.append(first[0])
+    asked = question.text.casefold()
+    others = [name for name in names if name.casefold() not in asked and not _TELLS_WHEN.fullmatch(name)]
+    return f"it tells of {others[0]} what was asked about {lost[0]}" if lost and others else ""
 
 
 def as_told(

@@ -32,6 +32,22 @@ def _fault(question: str, answer: str, line: str) -> str:
         ("How many eggs are left?", "The eggs are left.", 'person_2 says: "The eggs are left over."', "no number"),
         ("How many eggs are left?", "7 eggs are left.", 'person_2 says: "6 eggs are left."', "7"),
         ("Where are the keys?", "person_2 has the keys.", 'person_23 says: "I have the keys."', "person_2 stands"),
+        (
+            "When is the plumber coming?", "Carl is coming on Friday at 9.",
+            'person_6 says: "Hello everybody, I am Carl. The plumber is coming on Friday at 9."', "tells of Carl",
+        ),
+        (
+            "When is the plumber coming?", "The plumber is coming on Friday at 9.",
+            'person_6 says: "Hello everybody, I am Carl. The plumber is coming on Friday at 9."', "",
+        ),
+        (
+            "When is the plumber coming?", "On Friday at 9.",
+            'person_6 says: "Hello everybody, I am Carl. The plumber is coming on Friday at 9."', "",
+        ),
+        (
+            "Where is the parcel?", "person_2 is next to the front door.",
+            'person_2 says: "I left the parcel next to the front door."', "tells of person_2",
+        ),
         ("Where are the keys?", "The keys are in the car.", 'person_2 says: "The dog sleeps."', "words"),
     ],
 )  # fmt: skip
