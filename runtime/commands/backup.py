@@ -43,7 +43,7 @@ def main(options: argparse.Namespace) -> int:
     counts = manifest.counts
     print(f"{done.path}: {done.path.stat().st_size / 2**20:.1f} MiB, readable by its owner alone")
     print(
-        f"  {counts['clips']} clips, {counts['nodes']} nodes, {counts['persons']} people, "
+        f"  {counts['clips']} clips, {counts['nodes']} nodes, {counts['persons']} ids of people, "
         f"{len(manifest.files) - 1} media files; vector indexes are built anew by a restore"
     )
     for path in manifest.missing:
