@@ -165,7 +165,7 @@ class PrivacySettings(Section):
     child: Scope = "own"
     guest: Scope = "own"
     unknown: Scope = "none"
-    typed: Scope = "all"
+    typed: Literal["all", "none"] = "all"
     children: tuple[str, ...] = ()
 
 

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 CONVERSATION = "voice"
 BARGE_IN_S = 0.4  # somebody else must speak for so long before the robot falls silent
 BARGE_WINDOW_S = 1.5
-_LEARNED = (HearsightError, ModelError, DriverError)
+_ONE_QUESTIONS_ERRORS = (HearsightError, ModelError, DriverError)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class ReplyService:
         async for spoken in self._speech:
             try:
                 await self._take(spoken)
-            except _LEARNED as error:
+            except _ONE_QUESTIONS_ERRORS as error:
                 self.counts["failed"] += 1
                 log.warning("a spoken question was not answered: %s", error)
 

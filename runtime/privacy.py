@@ -13,9 +13,14 @@ Role = Literal["resident", "child", "guest", "unknown", "typed"]
 
 
 def role_of(asker: Person | None, *, spoken: bool, children: Collection[str]) -> Role:
-    """What an asker is in the household. Who was met but never enrolled is a guest until a resident says otherwise."""
+    """What an asker is in the household. Who was met but never enrolled is a guest until a resident says otherwise.
+
+    Only a voice proves who asks: in writing anybody can say to be somebody.
+    """
+    if not spoken:
+        return "typed"
     if asker is None:
-        return "unknown" if spoken else "typed"
+        return "unknown"
     if asker.consent == "do_not_remember":
         return "unknown"
     if asker.name is not None and asker.name.casefold() in {name.casefold() for name in children}:

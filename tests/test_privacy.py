@@ -131,7 +131,7 @@ def test_the_model_is_never_shown_what_may_not_be_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "consent", "spoken", "role"),
     [
-        ("Anna", "resident", True, "resident"), ("Anna", "resident", False, "resident"),
+        ("Anna", "resident", True, "resident"), ("Anna", "resident", False, "typed"), ("Bob", "guest", False, "typed"),
         ("小明", "resident", True, "child"), ("Bob", "unknown", True, "guest"), (None, "unknown", True, "guest"),
         ("Bob", "guest", True, "guest"), ("Bob", "do_not_remember", True, "unknown"),
     ],
@@ -140,3 +140,15 @@ def test_roles(name: str | None, consent: Consent, spoken: bool, role: str) -> N
     person = Person(1, name, consent, False, (), (), None, None, 1)
     assert role_of(person, spoken=spoken, children=("小明",)) == role
     assert role_of(None, spoken=spoken, children=()) == ("unknown" if spoken else "typed")
+
+
+def test_to_say_in_writing_that_one_is_somebody_opens_nothing(tmp_path: Path) -> None:
+    with open_household(tmp_path) as store:
+        control = Control(Recall(store, embed_words), None, clock=lambda: NOW, zone=ZONE)
+        privacy = PrivacySettings(typed="none")
+        talks = Conversations(control, store, Household(ZONE), lambda: NOW, privacy)
+        anna = next(person.id for person in store.people() if person.name == "Anna")
+        with store.transaction():
+            store.set_consent(anna, "resident")
+        assert talks.answer(Asked("What did Anna say?", anna, "c")).text == PRIVATE
+        assert "keys" in talks.answer(Asked("What did Anna say?", anna, "c", spoken=True)).text
