@@ -12,6 +12,7 @@ import pytest
 
 from memory_store import MemoryStore, Vector, VectorSpace
 from memory_store.database import Database
+from memory_store.filters import Allowed
 from memory_store.index import SpaceIndex
 from memory_store.index_file import IndexFile
 from memory_store.segment import build_graph
@@ -272,3 +273,19 @@ def test_many_exemplars_of_one_node_hide_no_other(tmp_path: Path) -> None:
                 store.add_exemplar(first, "text", unit(1) + 0.01 * unit(i), quality=1.0, clip_id=None)
         store.rebuild_indexes()
         assert nearest(store, unit(1), k=2) == [first, second]
+
+
+def test_what_a_filter_leaves_out_never_comes_from_the_graphs(tmp_path: Path) -> None:
+    with open_large(tmp_path) as store:
+        vectors = [unit(seed) for seed in range(1200)]
+        nodes = dict(zip(add_vectors(store, vectors), vectors, strict=True))
+        settle(store)
+        index = store._indexes["text"]
+        assert index._held() == len(nodes), "all are in graphs"
+        for share in (1, 2):  # every node but one in so many
+            left = {node_id: nodes[node_id] for node_id in nodes if share == 1 or node_id % share}
+            for seed in range(2000, 2040):
+                near = index.nearest(unit(seed), 3, Allowed(left))
+                assert [item.node_id for item in near] == exact(left, unit(seed), 3)
+                found = index._nearest_in_graphs(index._synced(), unit(seed), 40, Allowed(left))
+                assert found is not None and set(found[0].tolist()) <= set(left)
