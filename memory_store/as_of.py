@@ -5,9 +5,8 @@ corrected line, how rare a word is. So the past is a memory of its own, asked li
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,8 @@ from numpy.typing import NDArray
 
 from memory_store.changes import Change, Changes, from_json
 from memory_store.database import Database
-from memory_store.errors import ChangeContradicted, InvalidValue, UnknownId
+from memory_store.errors import ChangeContradicted, UnknownId
+from memory_store.kept_copy import KeptCopy
 
 if TYPE_CHECKING:
     from memory_store.filters import FilterArguments
@@ -47,41 +47,18 @@ def take_back(path: Path, clip_id: int) -> None:
 class PastMemory:
     """Keeps the last past that was asked for, until another is, or the memory changes."""
 
-    def __init__(self, database: Database, opener: "Callable[[Path], MemoryStore]") -> None:
+    def __init__(self, database: Database, copy: KeptCopy) -> None:
         self._database = database
-        self._opener = opener
-        self._key: tuple[int, ...] = ()
-        self._directory: TemporaryDirectory[str] | None = None
-        self._store: MemoryStore | None = None
+        self._copy = copy
 
     def before(self, clip_id: int) -> "MemoryStore":
         """The memory as it was before a clip, to be read only, and closed by this; takes as long as a copy.
 
         Raises UnknownId, and InvalidValue within a transaction.
         """
-        if self._database.in_write:
-            raise InvalidValue(
-                "the memory before a clip cannot be asked for while writing: end the transaction"
-            )
-        key = (clip_id, *self._database.version())
-        if self._store is None or key != self._key:
-            self.close()
-            if self._database.row("SELECT 1 FROM clips WHERE id = ?", (clip_id,)) is None:
-                raise UnknownId(f"no clip {clip_id} in this memory")
-            self._directory = TemporaryDirectory(prefix="hearsight-")
-            path = Path(self._directory.name) / "memory.db"
-            self._database.copy_to(path)
-            take_back(path, clip_id)
-            self._store, self._key = self._opener(path.parent), key
-        return self._store
-
-    def close(self) -> None:
-        """Close and delete the past, if there is one."""
-        if self._store is not None:
-            self._store.close()
-        if self._directory is not None:
-            self._directory.cleanup()
-        self._store = self._directory = None
+        if self._database.row("SELECT 1 FROM clips WHERE id = ?", (clip_id,)) is None:
+            raise UnknownId(f"no clip {clip_id} in this memory")
+        return self._copy.made(clip_id, lambda path: take_back(path, clip_id))
 
 
 def known_then(condition: "FilterArguments", past: "MemoryStore") -> "FilterArguments":

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from memory_store.apart import take_apart
 from memory_store.as_of import PastMemory
 from memory_store.corrections import Corrections
 from memory_store.database import Database
@@ -15,6 +16,7 @@ from memory_store.graph_store import GraphStore
 from memory_store.history import Entry, HistoryRow, Source
 from memory_store.identity import Identity
 from memory_store.identity_health import identity_health
+from memory_store.kept_copy import KeptCopy
 from memory_store.names import Names
 from memory_store.negatives import Negatives
 from memory_store.records import (
@@ -29,11 +31,15 @@ from memory_store.tentative import Tentative
 from memory_store.vectors import Vectors
 from memory_store.votes import Votes
 
+if TYPE_CHECKING:
+    from memory_store.store import MemoryStore
+
 
 class PeopleStore(GraphStore):
     """Thin methods over the modules that do the work."""
 
-    _past: PastMemory  # made by `MemoryStore`, which alone can open one
+    _past: PastMemory  # these two are made by `MemoryStore`, which alone can open one
+    _apart: KeptCopy
 
     def __init__(
         self, database: Database, vectors: Vectors, graph: Graph, clock: Callable[[], float]
@@ -101,6 +107,13 @@ class PeopleStore(GraphStore):
     def person_of(self, node_id: int) -> Person | None:
         """The person a face or voice is bound to, or None."""
         return self._identity.person_of(node_id)
+
+    def apart(self) -> "MemoryStore":
+        """The memory with every face and voice a person of its own; to be read, not closed. See memory_store/apart.py.
+
+        The copy is kept until this memory changes.
+        """
+        return self._apart.made("apart", take_apart)
 
     def person_history(self, person_id: int) -> list[dict[str, Any]]:
         """What was done to a person, oldest first."""

@@ -23,6 +23,7 @@ from memory_store.forget import Forgetting
 from memory_store.graph import Graph
 from memory_store.index import EXACT_BELOW, SpaceIndex
 from memory_store.index_file import IndexFile
+from memory_store.kept_copy import KeptCopy
 from memory_store.neighbours import Neighbour, Neighbours
 from memory_store.objects import Objects
 from memory_store.records import (
@@ -74,7 +75,11 @@ class MemoryStore(FactStore):
         self._search = Search(database, self._identity)
         self._neighbours = Neighbours(database, self._identity, self._search)
         self._timeline = Timeline(database, self._search, self._identity)
-        self._past = PastMemory(database, lambda directory: MemoryStore.open(directory, spaces, clock=clock))
+        self._copies = [
+            KeptCopy(database, lambda directory: MemoryStore.open(directory, spaces, clock=clock))
+            for _ in range(2)
+        ]
+        self._past, self._apart = PastMemory(database, self._copies[0]), self._copies[1]
         self._events = Events(database, self._clips, self._graph, self._search, self._identity, self._vectors)
 
     @classmethod
@@ -113,7 +118,8 @@ class MemoryStore(FactStore):
 
     def close(self) -> None:
         """Save what the indexes hold and close the database."""
-        self._past.close()
+        for copy in self._copies:
+            copy.close()
         for index in self._indexes.values():
             index.close()
         self._database.close()
