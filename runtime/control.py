@@ -10,6 +10,7 @@ from memory_store.errors import DatabaseBusy, ReadOnlyStorage, StorageFull
 from models.language import LanguageModel
 from runtime.answer import Answer, Round, Search
 from runtime.control_rounds import ControlLimits, ModelRounds, Rounds, Said
+from runtime.control_switches import ControlSwitches
 from runtime.evidence_pool import EvidencePool
 from runtime.fact_answers import answer_from_facts
 from runtime.grounding import coverage, found_terms
@@ -17,7 +18,7 @@ from runtime.name_evidence import maybe_names
 from runtime.object_answers import answer_about_objects
 from runtime.pictures import pictures_of
 from runtime.privacy import EVERYBODY, Audience
-from runtime.question import Question, is_named, read_question
+from runtime.question import Question, is_named, read_question, unresolved_question
 from runtime.question_time import Household
 from runtime.quotes import only_asks
 from runtime.recall import Recall
@@ -31,7 +32,7 @@ class Control:
     """Answers questions over a memory. Blocking, and used from the one thread that owns the recall's store.
 
     clock: now, in UTC seconds; timer: seconds of any origin, for durations. policy: "abstain" says honestly that
-    nothing is known; "best_effort" quotes the nearest memories instead.
+    nothing is known; "best_effort" quotes the nearest memories instead. switches: for researchers.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class Control:
         policy: Policy = "abstain",
         limits: ControlLimits | None = None,
         timer: Callable[[], float] = time.perf_counter,
+        switches: ControlSwitches | None = None,
     ) -> None:
-        self._recall = recall
+        self._switches = switches or ControlSwitches()
+        self._recall = recall if self._switches.semantic else recall.without_semantic()
         self._store = recall.store
         self._language = language
         self._clock = clock
@@ -72,17 +75,35 @@ class Control:
         asker: id of the person who asks; notes: to begin with; audience: what may be told, by default all.
         Raises QuestionError.
         """
-        started, now = self._timer(), self._clock()
-        question = read_question(
-            text,
-            self._store.people(),
-            self._store.person_of,
-            now,
-            self._zone,
-            asker=asker,
-            maybe=maybe_names(self._store.name_evidence()),
+        memory = self if self._switches.equivalences else self._apart()
+        return self.keep(memory._answered(text, asker, on_round, notes, audience))
+
+    def _apart(self) -> "Control":
+        """The same over the memory in which no face and no voice are one person."""
+        return Control(
+            self._recall.apart(),
+            self._language,
+            clock=self._clock,
+            zone=self._zone,
             household=self._household,
+            max_rounds=self._max_rounds,
+            policy=self._policy,
+            limits=self._limits,
+            timer=self._timer,
+            switches=replace(self._switches, equivalences=True),
         )
+
+    def _answered(
+        self,
+        text: str,
+        asker: int | None,
+        on_round: Callable[[Round], None] | None,
+        notes: Sequence[str],
+        audience: Audience,
+    ) -> Answer:
+        """The answer, not yet in the traces."""
+        started, now = self._timer(), self._clock()
+        question = self._read(text, asker, now)
         speech = Speech(question.language, self._zone, now)
         notes = [*notes, *question.hearsay]
         if question.ahead:
@@ -92,13 +113,10 @@ class Control:
         said = self._refused(audience, speech) or self._without_search(question, speech, audience)
         if said is None:
             pool = EvidencePool()
-            found, first = self._recall.search(question.text, question, audience)
-            pool.add(question.text, found)
-            pool.strong.update(item.id for item in found if self._recall.is_strong(item, question))
-            if first.widened:
-                notes.append("Nothing strong is tied to the persons named: everything was searched.")
+            if self._switches.round_zero:
+                first = self._first_search(question, pool, notes, audience)
             said = self._with_search(question, speech, pool, rounds, notes, audience)
-        answer = Answer(
+        return Answer(
             question=question.text,
             language=question.language,
             text=said.text,
@@ -122,7 +140,31 @@ class Control:
             pictures=said.pictures,
             about=tuple(person.id for person in question.persons),
         )
-        return self.keep(answer)
+
+    def _read(self, text: str, asker: int | None, now_utc_s: float) -> Question:
+        if not self._switches.round_zero:
+            return unresolved_question(text)
+        return read_question(
+            text,
+            self._store.people(),
+            self._store.person_of,
+            now_utc_s,
+            self._zone,
+            asker=asker,
+            maybe=maybe_names(self._store.name_evidence()),
+            household=self._household,
+        )
+
+    def _first_search(
+        self, question: Question, pool: EvidencePool, notes: list[str], audience: Audience
+    ) -> Search:
+        """The search for the question itself, which costs no call of the model."""
+        found, first = self._recall.search(question.text, question, audience)
+        pool.add(question.text, found)
+        pool.strong.update(item.id for item in found if self._recall.is_strong(item, question))
+        if first.widened:
+            notes.append("Nothing strong is tied to the persons named: everything was searched.")
+        return first
 
     def keep(self, answer: Answer) -> Answer:
         """The answer with its trace; where no trace can be kept, it is still an answer, and says so."""
@@ -148,9 +190,9 @@ class Control:
         computed = (
             answer_about_objects(self._store, question, speech)
             or answer_from_timeline(self._store, question, speech)
-            or answer_from_facts(self._store, question, speech)
+            or (self._switches.semantic and answer_from_facts(self._store, question, speech))
         )
-        if computed is None:
+        if not computed:
             return None
         shown = (*computed.node_ids, *computed.pictures)
         if audience.may_hear(shown) != set(shown) or (
@@ -172,7 +214,9 @@ class Control:
     ) -> Said:
         if self._language is None:
             return self._extract(question, speech, pool, "no_model")
-        model = ModelRounds(self._recall, self._language, self._limits, self._max_rounds, self._labels)
+        model = ModelRounds(
+            self._recall, self._language, self._limits, self._max_rounds, self._labels, self._switches
+        )
         accepted, unknown = model.ask(question, speech, pool, rounds, notes, audience)
         if accepted is not None:
             return accepted

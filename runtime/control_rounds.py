@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from models.errors import ModelError
 from models.language import Completion, LanguageModel
 from runtime.answer import Action, Evidence, Method, Picture, Round, Search
+from runtime.control_switches import ControlSwitches, switched
 from runtime.control_turn import RoundPrompt, Turn, build_prompt, evidence_line, read_turn, turn_grammar
 from runtime.evidence_pool import EvidencePool
 from runtime.grounding import content_terms, coverage
@@ -62,12 +63,14 @@ class ModelRounds:
         limits: ControlLimits,
         max_rounds: int,
         labels: Callable[[], list[str]],
+        switches: ControlSwitches,
     ) -> None:
         self._recall = recall
         self._language = language
         self._limits = limits
         self._max_rounds = max_rounds
         self._labels = labels
+        self._switches = switches
 
     def ask(
         self,
@@ -79,7 +82,7 @@ class ModelRounds:
         audience: Audience,
     ) -> tuple[Said | None, bool]:
         """Up to max_rounds rounds; the answer that stood judgement, if any, and whether the model knows none."""
-        prompt = load_prompt("control", question.language)
+        prompt = switched(load_prompt("control", question.language), self._switches)
         hint = ""
         for number in range(1, self._max_rounds + 1):
             last = number == self._max_rounds

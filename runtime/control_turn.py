@@ -75,7 +75,7 @@ def _messages(
     lines = [f"[{number}] {evidence_line(item, speech)}" for number, item in enumerate(shown, 1)]
     user = prompt.turn.format(
         memories="\n".join(lines) or prompt.sentences["none"], question=question, hint="\n".join(hints)
-    )
+    ).rstrip()
     turns = [Message("system", prompt.system)]
     for example in prompt.examples[:examples]:
         turns += [Message("user", example.user), Message("assistant", example.assistant)]
@@ -91,7 +91,10 @@ def evidence_line(item: Evidence, speech: Speech) -> str:
 
 
 def turn_grammar(prompt: Prompt, shown: int, *, last: bool) -> str:
-    """GBNF of a turn: a reasoning line, then an answer that cites shown memories, "I don't know", or a search."""
+    """GBNF of a turn: a reasoning line, then an answer that cites shown memories, "I don't know", or a search.
+
+    The line of reasoning is left out where the prompt has no words that open one.
+    """
     words = {
         key: _quoted(prompt.sentences[key])
         for key in ("reasoning", "unknown", "cite_open", "cite_join", "cite_close")
@@ -103,9 +106,11 @@ def turn_grammar(prompt: Prompt, shown: int, *, last: bool) -> str:
     if not last:
         actions.append('"[Search] " query')
     numbers = " | ".join(f'"{number}"' for number in range(1, max(shown, 1) + 1))
+    reasoning = f'{words["reasoning"]} text "\\n" ' if prompt.sentences["reasoning"] else ""
     return "\n".join(
         (
-            f'root ::= {words["reasoning"]} text "\\n" ({" | ".join(actions)})',
+            f"root ::= {reasoning}action",
+            f"action ::= {' | '.join(actions)}",
             f"text ::= {_TEXT}+",
             f"sentence ::= {_SENTENCE}+ [.。]",
             f"query ::= {_TEXT}+",

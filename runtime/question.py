@@ -117,6 +117,22 @@ def read_question(
     )
 
 
+def unresolved_question(text: str) -> Question:
+    """The question without round 0: nothing is read out of it but its language and words. Raises QuestionError."""
+    cleaned = check_question(text)
+    return Question(
+        text=cleaned,
+        language=language_of(cleaned),
+        persons=(),
+        unknown=(),
+        time=None,
+        terms=tuple(content_terms(cleaned)),
+        intent=None,
+        topic="",
+        whole_topic="",
+    )
+
+
 def check_question(text: str) -> str:
     """The question in one line of printable characters; raises QuestionError when nothing can be asked with it."""
     if len(text) > MAX_QUESTION_CHARACTERS:

@@ -50,11 +50,25 @@ class Recall:
     """Finds evidence. Used from the one thread that owns the store."""
 
     def __init__(
-        self, store: MemoryStore, embed_query: EmbedQuery, *, limits: RecallLimits | None = None
+        self,
+        store: MemoryStore,
+        embed_query: EmbedQuery,
+        *,
+        limits: RecallLimits | None = None,
+        kinds: Sequence[NodeKind] = _KINDS,
     ) -> None:
         self.store = store
         self.limits = limits or RecallLimits()
         self._embed_query = embed_query
+        self._kinds = kinds
+
+    def apart(self) -> "Recall":
+        """The same over the memory in which no face and no voice are one person."""
+        return Recall(self.store.apart(), self._embed_query, limits=self.limits, kinds=self._kinds)
+
+    def without_semantic(self) -> "Recall":
+        """The same that finds only what happened, and nothing that was concluded from it."""
+        return Recall(self.store, self._embed_query, limits=self.limits, kinds=("episodic",))
 
     def search(
         self, query: str, question: Question, audience: Audience = EVERYBODY
@@ -122,7 +136,7 @@ class Recall:
                 text=without_names(query, question, " "),
                 vector=vector,
                 space="text",
-                kinds=_KINDS,
+                kinds=self._kinds,
                 person_id=person_id,
                 favour=[person.id for person in question.persons],
                 after_utc_s=question.time.start_utc_s if question.time else None,
