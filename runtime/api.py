@@ -23,7 +23,7 @@ from models.errors import ModelError
 from runtime.answer import Answer, Round
 from runtime.answer_json import answer_json
 from runtime.answering import AnsweringService, Asked, TooManyQuestions
-from runtime.config import ApiSettings
+from runtime.config_talking import ApiSettings
 from runtime.errors import HearsightError
 
 _MOST_BYTES = 256 * 1024

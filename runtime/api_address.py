@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime.config import ApiSettings
+from runtime.config_talking import ApiSettings
 
 _NAME = "api.json"
 

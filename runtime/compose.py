@@ -101,7 +101,7 @@ def needed_models(settings: Settings) -> list[tuple[str, str | None]]:
     ]
     if models.language != NO_LANGUAGE_MODEL:
         needed.append(("language", models.language))
-    if settings.voice.enabled:
+    if settings.voice.enabled or settings.wyoming.enabled:
         needed.append(("speech_synthesis", None))
     return needed
 

@@ -13,13 +13,13 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     field_validator,
-    model_validator,
 )
 
+from runtime.config_section import Section
+from runtime.config_talking import ApiSettings, VoiceSettings, WyomingSettings
 from runtime.errors import ConfigError
 
 
@@ -45,12 +45,6 @@ def _or_cache(path: object) -> object:
 
 DirectoryPath = Annotated[Path, AfterValidator(_expanded)]
 ModelsPath = Annotated[Path, BeforeValidator(_or_cache), AfterValidator(_expanded)]
-
-
-class Section(BaseModel):
-    """One block of robot.yaml: unknown keys are refused, values never change after loading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, allow_inf_nan=False)
 
 
 class RobotSettings(Section):
@@ -169,34 +163,6 @@ class PrivacySettings(Section):
     children: tuple[str, ...] = ()
 
 
-class VoiceSettings(Section):
-    enabled: bool = False
-    loudspeaker: int | str | None = None
-    addressed_by: tuple[Literal["name", "push"], ...] = ("name", "push")
-    also_called: tuple[str, ...] = ()
-    end_silence_s: float = Field(0.8, ge=0.2, le=5)
-    longest_question_s: float = Field(15.0, ge=2, le=25)
-    listen_s: float = Field(8.0, ge=1, le=60)
-    follow_up_s: float = Field(6.0, ge=0, le=60)
-
-
-class ApiSettings(Section):
-    enabled: bool = True
-    host: str = Field("127.0.0.1", min_length=1, max_length=255)
-    port: int = Field(8465, ge=0, le=65535)
-    token: str | None = Field(None, min_length=16, max_length=200)
-    certificate: Path | None = None
-    key: Path | None = None
-
-    @model_validator(mode="after")
-    def _safe(self) -> ApiSettings:
-        if self.host not in ("127.0.0.1", "::1", "localhost") and self.token is None:
-            raise ValueError(f"api.host {self.host} can be reached from elsewhere: set api.token as well")
-        if (self.certificate is None) != (self.key is None):
-            raise ValueError("api.certificate and api.key belong together: set both or none")
-        return self
-
-
 class SupervisorSettings(Section):
     restarts: int = Field(5, ge=0, le=1000)
     restart_window_s: float = Field(300.0, gt=0)
@@ -221,6 +187,7 @@ class Settings(Section):
     privacy: PrivacySettings = PrivacySettings()
     voice: VoiceSettings = VoiceSettings()
     api: ApiSettings = Field(default_factory=ApiSettings)
+    wyoming: WyomingSettings = WyomingSettings()
     supervisor: SupervisorSettings = SupervisorSettings()
 
 

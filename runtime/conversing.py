@@ -17,7 +17,7 @@ from models.voices import Span
 from runtime.address import Address
 from runtime.answering import AnsweringService, Asked
 from runtime.channel import Channel
-from runtime.config import VoiceSettings
+from runtime.config_talking import VoiceSettings
 from runtime.errors import HearsightError
 from runtime.hear import SAMPLE_RATE_HZ
 from runtime.own_speech import OwnSpeech

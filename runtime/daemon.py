@@ -13,7 +13,7 @@ from memory_store.store import MemoryStore
 from models.language_process import LanguageProcess
 from models.text import TextEmbedder
 from models.yielding_language import YieldingLanguage
-from runtime import compose, compose_hearing
+from runtime import compose, compose_hearing, compose_speech
 from runtime.capture import Capture, FrameItem, Pace, SoundItem
 from runtime.channel import Channel
 from runtime.clips import Live, Source, boot_id
@@ -126,13 +126,20 @@ class Daemon:
         listener = compose_hearing.listener(self._parts, hearing, own)
         language = self._language(stack)
         serving = None
-        if live and (settings.api.enabled or settings.voice.enabled):
-            serving = await build_serving(self._parts, language, embedder, workers["answer"], stack)
-        talking = None
-        if serving is not None and isinstance(self._source, Live) and settings.voice.enabled:
-            talking = build_talking(
-                self._parts, self._source, hearing, serving, workers["answer"], self._loudspeaker, own, stack
+        speech = None
+        if live and (settings.voice.enabled or settings.wyoming.enabled):
+            engines = (hearing.recognizer, hearing.embedder)
+            speech = await workers["hear"].call(compose_speech.own_engines, self._parts, *engines)
+        if live and (settings.api.enabled or speech is not None):
+            serving = await build_serving(
+                self._parts, language, embedder, workers["answer"], stack, speech=speech
             )
+        talking = None
+        if serving and speech and isinstance(self._source, Live) and settings.voice.enabled:
+            talking = build_talking(
+                self._parts, self._source, hearing.activity, speech, serving, workers["answer"],
+                self._loudspeaker, own, stack,
+            )  # fmt: skip
         describe = self._describe(store, workers, embedder, language, serving)
         memorizer = Memorizer(
             store,

@@ -1,4 +1,4 @@
-"""The question side of a daemon: a connection of its own to the memory, the answering service and the HTTP API."""
+"""The question side of a daemon: a connection of its own to the memory, the answering service, and who listens."""
 
 from __future__ import annotations
 
@@ -11,32 +11,41 @@ from typing import Any
 from memory_store.store import MemoryStore
 from models.language import LanguageModel
 from models.text import TextEmbedder
-from runtime import compose
+from runtime import compose, compose_speech
 from runtime.answering import AnsweringService
 from runtime.api import Api
 from runtime.api_address import ApiAddress
+from runtime.compose_speech import SpeechEngines
 from runtime.supervisor import Service
 from runtime.workers import Worker
+from runtime.wyoming_server import WyomingServer
 
 
 @dataclass(frozen=True)
 class Serving:
-    """The services that answer, as rows of the daemon's table."""
+    """The services that answer, as rows of the daemon's table. states: by name, what else the API's status tells."""
 
     answering: AnsweringService
     api: Api | None
+    wyoming: WyomingServer | None
     store: MemoryStore
+    states: dict[str, Callable[[], dict[str, Any]]]
 
     def table(self, fatal: tuple[type[Exception], ...]) -> list[Service]:
         """What runs."""
         rows = [Service("answer", self.answering.run, fatal)]
-        return rows if self.api is None else [*rows, Service("api", self.api.run, fatal)]
+        if self.api is not None:
+            rows.append(Service("api", self.api.run, fatal))
+        if self.wyoming is not None:
+            rows.append(Service("wyoming", self.wyoming.run, fatal))
+        return rows
 
     def stop(self) -> None:
-        """End both, after the answer that is being given."""
+        """End all, after the answer that is being given."""
         self.answering.stop()
-        if self.api is not None:
-            self.api.stop()
+        for server in (self.api, self.wyoming):
+            if server is not None:
+                server.stop()
 
 
 async def build_serving(
@@ -46,9 +55,11 @@ async def build_serving(
     worker: Worker,
     stack: ExitStack,
     on_listening: Callable[[str], None] = lambda url: None,
+    speech: SpeechEngines | None = None,
 ) -> Serving:
-    """Everything on the worker's thread; closed with the stack. on_listening: told the API's address."""
+    """Everything on the worker's thread; closed with the stack. on_listening: told each address that is served."""
     settings = parts.settings
+    states: dict[str, Callable[[], dict[str, Any]]] = {}
     store = await worker.call(compose.open_store, parts)
     stack.callback(store.close)
     control = compose.control(parts, store, language, embedder)
@@ -72,10 +83,16 @@ async def build_serving(
                 "refused": answering.refused,
             },
             "memory": await worker.call(_counts, store),
+            **{name: state() for name, state in states.items()},
         }
 
+    wyoming = None
+    if settings.wyoming.enabled and speech is not None:
+        offered = compose_speech.offers(parts, speech, answering, store, worker, stack)
+        wyoming = WyomingServer(settings.wyoming, offered, on_listening)
+        states["wyoming"] = wyoming.state
     if not settings.api.enabled:
-        return Serving(answering, None, store)
+        return Serving(answering, None, wyoming, store, states)
     address = ApiAddress(settings.data_dir, settings.api)
     stack.callback(address.remove)
 
@@ -84,7 +101,7 @@ async def build_serving(
         on_listening(url)
 
     api = Api(settings.api, answering, trace=trace, status=status, on_listening=listening)
-    return Serving(answering, api, store)
+    return Serving(answering, api, wyoming, store, states)
 
 
 def _counts(store: MemoryStore) -> dict[str, Any]:

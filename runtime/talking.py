@@ -8,21 +8,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from drivers.media import AudioBlock
 from models.phonemes import phonemizer
-from models.speech import Transcript
-from models.voices import Span
-from runtime import compose, compose_hearing
+from models.voices import VoiceActivity
+from runtime import compose
 from runtime.address import Address
+from runtime.asker import AskerByVoice
 from runtime.channel import Channel, ChannelClosed
 from runtime.clips import Live
+from runtime.compose_speech import SpeechEngines, configured_engines
 from runtime.conversing import EarService, ReplyService
-from runtime.exemplars import gallery_of
-from runtime.gallery import usable
-from runtime.hear import SAMPLE_RATE_HZ
 from runtime.own_speech import OwnSpeech
 from runtime.question_ear import QuestionEar, Spoken
 from runtime.serving import Serving
@@ -41,6 +36,7 @@ class Talking:
     reply: ReplyService
     voice: Voice
     sound: Channel[AudioBlock]
+    engines: SpeechEngines
 
     def table(self, fatal: tuple[type[Exception], ...]) -> list[Service]:
         """What runs."""
@@ -58,13 +54,15 @@ class Talking:
             "interrupted": self.ear.interrupted,
             "dropped": self.sound.dropped,
             **self.reply.counts,
+            **{name: engine.state for name, engine in self.engines.elsewhere.items()},
         }
 
 
 def build_talking(
     parts: compose.Parts,
     live: Live,
-    hearing: compose_hearing.Ears,
+    activity: VoiceActivity,
+    speech: SpeechEngines,
     serving: Serving,
     answer_worker: Worker,
     loudspeaker: Callable[[OwnSpeech], Loudspeaker],
@@ -73,42 +71,35 @@ def build_talking(
 ) -> Talking:
     """Everything but the models of hearing, which are shared. Raises ModelError where there is no voice."""
     settings = parts.settings.voice
+    engines = configured_engines(parts, speech)
     workers = {name: Worker(name) for name in _WORKERS}
     for worker in workers.values():
         stack.callback(worker.close)
     voice = Voice(
-        compose_hearing.synthesizers(parts),
+        engines.voices,
         loudspeaker(own),
         synthesis=workers["synthesis"],
         playing=workers["loudspeaker"],
         clock=live.media_s,
     )
     sound: Channel[AudioBlock] = Channel("overheard", 100, lambda block: True)
-    speech: Channel[Spoken] = Channel("spoken", 2)
+    spoken: Channel[Spoken] = Channel("spoken", 2)
     ear = QuestionEar(
-        hearing.activity.stream(),
+        activity.stream(),
         end_silence_s=settings.end_silence_s,
         longest_s=settings.longest_question_s,
     )
-    rule = compose.match_rule(parts.entry("voice_embedding"))
-
-    def transcribe(samples: NDArray[np.float32]) -> Transcript:
-        return hearing.recognizer.transcribe(samples, [Span(0.0, samples.size / SAMPLE_RATE_HZ)])[0]
-
-    def who(vector: NDArray[np.float32]) -> int | None:
-        gallery = gallery_of(serving.store, "voice")
-        match = gallery.decide(gallery.scores(vector[np.newaxis]), rule)
-        known = match.verdict == "known" and match.node_id is not None
-        return serving.store.owner_of(match.node_id) if known and match.node_id is not None else None
-
-    async def asker_of(samples: NDArray[np.float32]) -> int | None:
-        vector = await workers["reply"].call(hearing.embedder.embed, samples)
-        return await answer_worker.call(who, vector) if usable(vector) else None
-
+    asker = AskerByVoice(
+        engines.embed,
+        serving.store,
+        compose.match_rule(parts.entry("voice_embedding")),
+        hearing=workers["reply"],
+        answering=answer_worker,
+    )
     reply = ReplyService(
-        speech,
-        transcribe,
-        asker_of,
+        spoken,
+        engines.transcribe,
+        asker.of,
         serving.answering,
         voice,
         settings,
@@ -119,9 +110,10 @@ def build_talking(
     if serving.api is not None:
         serving.api.on_listen = reply.listen
     live.overhear(_into(sound, asyncio.get_running_loop()))
-    return Talking(
-        EarService(sound, speech, ear, own, voice, workers["ear"], live.media_s), reply, voice, sound
-    )
+    listening = EarService(sound, spoken, ear, own, voice, workers["ear"], live.media_s)
+    talking = Talking(listening, reply, voice, sound, engines)
+    serving.states["voice"] = talking.state
+    return talking
 
 
 def _pronounced(texts: Sequence[str]) -> Sequence[str]:

@@ -17,12 +17,8 @@ _SENTENCE = re.compile(r".+?(?:[.!?]+[\"”’')]*(?=\s|$)|[。！？]+[”’�
 Sound = tuple[NDArray[np.float32], int]
 
 
-class Synthesizer(Protocol):
-    """Text to samples, float32 (n,) in [-1, 1], and their rate in Hz. Raises ModelError."""
-
-    def synthesize(self, text: str) -> Sound:
-        """See above."""
-        ...
+Synthesize = Callable[[str], Sound]
+"""Text to samples, float32 (n,) in [-1, 1], and their rate in Hz. Raises ModelError."""
 
 
 class Loudspeaker(Protocol):
@@ -51,7 +47,7 @@ class Voice:
 
     def __init__(
         self,
-        synthesizers: Mapping[str, Synthesizer],
+        synthesizers: Mapping[str, Synthesize],
         loudspeaker: Loudspeaker,
         *,
         synthesis: Worker,
@@ -93,8 +89,12 @@ class Voice:
     async def _made(self, sentence: str | None, language: str) -> Sound | None:
         if sentence is None:
             return None
-        synthesizer = self._synthesizers.get(language) or next(iter(self._synthesizers.values()))
-        return await self._synthesis.call(synthesizer.synthesize, sentence)
+        return await self._synthesis.call(voice_for(language, self._synthesizers), sentence)
+
+
+def voice_for(language: str, synthesizers: Mapping[str, Synthesize]) -> Synthesize:
+    """The voice of a language, ISO 639-1; the first one where it has none."""
+    return synthesizers.get(language) or next(iter(synthesizers.values()))
 
 
 def split_sentences(text: str) -> list[str]:

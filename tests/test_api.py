@@ -20,7 +20,7 @@ from runtime.answering import AnsweringService, Asked
 from runtime.api import Api, ApiUnavailable
 from runtime.api_address import ApiAddress, Reachable, read_address
 from runtime.api_client import DaemonClient, DaemonRefused, running_daemon
-from runtime.config import ApiSettings
+from runtime.config_talking import ApiSettings
 from runtime.errors import HearsightError
 from runtime.workers import Worker
 from tests.answers import plain_answer

@@ -18,7 +18,7 @@ from runtime.address import Address
 from runtime.answer import Answer
 from runtime.answering import AnsweringService, Asked, TooManyQuestions
 from runtime.channel import Channel
-from runtime.config import VoiceSettings
+from runtime.config_talking import VoiceSettings
 from runtime.conversing import EarService, ReplyService
 from runtime.own_speech import OwnSpeech, SortedSpeech
 from runtime.question_ear import QuestionEar, Spoken

@@ -21,7 +21,8 @@ from runtime import compose
 from runtime.capture import Pace
 from runtime.clips import Live
 from runtime.clock import SystemClock
-from runtime.config import ApiSettings, ClipSettings, ModelSettings, Settings
+from runtime.config import ClipSettings, ModelSettings, Settings
+from runtime.config_talking import ApiSettings
 from runtime.daemon import Daemon, Listeners, Report
 from runtime.memorize import MemorizedClip
 from tests.fake_devices import FakePortAudio

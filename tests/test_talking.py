@@ -26,7 +26,8 @@ from runtime import compose
 from runtime.capture import Pace
 from runtime.clips import Live
 from runtime.clock import SystemClock
-from runtime.config import ApiSettings, ClipSettings, ModelSettings, PrivacySettings, Settings, VoiceSettings
+from runtime.config import ClipSettings, ModelSettings, PrivacySettings, Settings
+from runtime.config_talking import ApiSettings, VoiceSettings
 from runtime.daemon import Daemon, Listeners
 from runtime.own_speech import OwnSpeech
 from runtime.voice import Loudspeaker

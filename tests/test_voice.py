@@ -58,7 +58,7 @@ class Rig:
         self.box = Box(self.log)
         self.workers = [Worker("synthesis"), Worker("playing")]
         self.voice = Voice(
-            {"en": Letters(self.log), "zh": Letters(self.log)}, self.box,
+            {"en": Letters(self.log).synthesize, "zh": Letters(self.log).synthesize}, self.box,
             synthesis=self.workers[0], playing=self.workers[1], clock=time.monotonic,
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""`hearsight serve`: answers over HTTP from what is remembered, without seeing or hearing anything."""
+"""`hearsight serve`: answers over HTTP and Wyoming from what is remembered, without seeing or hearing anything."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from contextlib import ExitStack
 
-from runtime import compose
+from runtime import compose, compose_hearing, compose_speech
 from runtime.clock import SystemClock
 from runtime.commands import session
 from runtime.daemon import FATAL
@@ -30,8 +30,10 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     """Serve until SIGINT or SIGTERM."""
     parts = session.parts_of(options)
-    if not parts.settings.api.enabled:
-        raise HearsightError("api.enabled is false in robot.yaml: there is nothing to serve")
+    if not (parts.settings.api.enabled or parts.settings.wyoming.enabled):
+        raise HearsightError(
+            "api.enabled and wyoming.enabled are false in robot.yaml: there is nothing to serve"
+        )
     with only_instance(parts.settings.data_dir):
         asyncio.run(_serve(parts, as_json=options.json))
     return 0
@@ -39,7 +41,15 @@ def main(options: argparse.Namespace) -> int:
 
 async def _serve(parts: compose.Parts, *, as_json: bool) -> None:
     def told(url: str) -> None:
-        session.print_json({"serving": url}) if as_json else print(f"Ask at {url}", flush=True)
+        if as_json:
+            session.print_json({"serving": url})
+        else:
+            print(f"{'Ask' if url.startswith('http') else 'Wyoming'} at {url}", flush=True)
+
+    def engines() -> compose_speech.SpeechEngines:
+        return compose_speech.own_engines(
+            parts, compose_hearing.speech_recognizer(parts), compose_hearing.voice_embedder(parts)
+        )
 
     with ExitStack() as stack:
         worker = Worker("answer")
@@ -48,6 +58,7 @@ async def _serve(parts: compose.Parts, *, as_json: bool) -> None:
         if language is not None:
             stack.callback(language.close)
         embedder = await worker.call(compose.text_embedder, parts)
-        serving = await build_serving(parts, language, embedder, worker, stack, on_listening=told)
+        speech = await worker.call(engines) if parts.settings.wyoming.enabled else None
+        serving = await build_serving(parts, language, embedder, worker, stack, told, speech)
         stack.enter_context(stop_on_signals(serving.stop))
         await Supervisor(serving.table(FATAL), parts.settings.supervisor, SystemClock()).run()
