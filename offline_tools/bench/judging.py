@@ -1,0 +1,117 @@
+"""Whether an answer is right: token F1 as LoCoMo counts it, words that must stand in it, and a model that judges.
+
+The model judge is the local language model, asked for yes or no under a grammar; its prompt stands here, and prompt and
+verdict go into the benchmarks' records.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import snowballstemmer
+
+from models.language import LanguageModel, Message
+from runtime.grounding import squash
+
+MULTI_HOP, OPEN_DOMAIN, ADVERSARIAL = 1, 3, 5  # categories of LoCoMo that are counted in ways of their own
+
+JUDGE = """You check answers to questions. Compare the answer given with the right answer. They agree if they mean the
+same: other words, more detail, or a part of a date more are fine. They do not agree if the answer names another thing,
+person, number or time, leaves out what was asked, or says that it does not know. Write yes or no."""
+
+_EXAMPLES = (
+    ("When does the circus open?", "7 May 2021", "It opens on Friday 7 May 2021 at noon.", "yes"),
+    ("What do the penguins eat?", "herring", "The penguins eat shrimp.", "no"),
+    ("Who broke the lens?", "Assistant Vega", "I don't know.", "no"),
+    ("矿工老何养了什么？", "两只山羊", "老何养了山羊，一共两只。", "yes"),
+    ("Where does the ferry sail to?", "to the island of Hven", "The ferry sails to Hven.", "yes"),
+    ("How many lamps are left?", "forty", "Fourteen lamps are left.", "no"),
+)
+_PORTER = snowballstemmer.stemmer("porter")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the model judge said, and to which prompt."""
+
+    right: bool
+    prompt: str
+    reply: str
+
+
+def tokens_of(text: str) -> list[str]:
+    """Lower-case words without punctuation, articles and "and", by their stems."""
+    plain = text.lower().translate(_PUNCTUATION)
+    words = re.sub(r"\b(?:a|an|the|and)\b", " ", plain).split()
+    return [str(_PORTER.stemWord(word)) for word in words]
+
+
+def token_f1(answer: str, truth: str) -> float:
+    """The harmonic mean of the shares of words that answer and truth have in common."""
+    given, wanted = tokens_of(answer), tokens_of(truth)
+    common = sum((Counter(given) & Counter(wanted)).values())
+    return 2 * common / (len(given) + len(wanted)) if common else 0.0
+
+
+def parts_f1(answer: str, truth: str) -> float:
+    """For truths of several parts between commas: the mean over them of the F1 of the answer's best part."""
+    given = [part.strip() for part in answer.split(",")]
+    return float(np.mean([max(token_f1(one, part.strip()) for one in given) for part in truth.split(",")]))
+
+
+def locomo_f1(category: int, answer: str, truth: str, *, abstained: bool) -> float:
+    """LoCoMo's score of an answer (task_eval/evaluation.py of its repository).
+
+    Adversarial questions have no answer, and an abstention is right. Of an open-domain truth what stands before a
+    semicolon counts. An abstention from any other question is compared as nothing said.
+    """
+    if category == ADVERSARIAL:
+        return float(abstained)
+    if abstained:
+        return 0.0
+    if category == OPEN_DOMAIN:
+        truth = truth.split(";")[0].strip()
+    return parts_f1(answer, truth) if category == MULTI_HOP else token_f1(answer, truth)
+
+
+def is_exact(answer: str, truth: str) -> bool:
+    """Whether both have the same set of words."""
+    return set(tokens_of(answer)) == set(tokens_of(truth))
+
+
+def holds(answer: str, pieces: Iterable[str]) -> bool:
+    """Whether all pieces stand in the answer, numbers as words or digits, in English or Chinese."""
+    told = squash(answer)
+    return all(squash(piece) in told for piece in pieces)
+
+
+class ModelJudge:
+    """Asks a language model whether an answer says what the truth says. Raises ModelError."""
+
+    def __init__(self, language: LanguageModel, timeout_s: float = 900.0) -> None:
+        self._language = language
+        self._timeout_s = timeout_s
+
+    def verdict(self, question: str, truth: str, answer: str) -> Verdict:
+        """The judgement; an empty answer is wrong without being asked about."""
+        if not answer.strip():
+            return Verdict(False, "", "no answer")
+        messages = [Message("system", " ".join(JUDGE.split()))]
+        for one in _EXAMPLES:
+            messages += [Message("user", _case(*one[:3])), Message("assistant", one[3])]
+        messages.append(Message("user", _case(question, truth, answer[:1000])))
+        completion = self._language.complete(
+            messages, max_tokens=4, grammar='root ::= "yes" | "no"', timeout_s=self._timeout_s
+        )
+        prompt = "\n".join(f"{message.role}: {message.content}" for message in messages)
+        return Verdict(completion.text.strip() == "yes", prompt, completion.text)
+
+
+def _case(question: str, truth: str, answer: str) -> str:
+    return f"Question: {question}\nRight answer: {truth}\nAnswer given: {answer}"
