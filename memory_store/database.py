@@ -2,8 +2,8 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from operator import methodcaller
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -115,6 +115,16 @@ class Database:
         """All rows of a query."""
         try:
             return self._connection.execute(sql, parameters).fetchall()
+        except sqlite3.Error as error:
+            raise translate(error, self.path) from error
+        except NOT_STORABLE as error:
+            raise refused(error) from error
+
+    def stream(self, sql: str, parameters: Sequence[Any] = ()) -> Generator[Row, None, None]:
+        """The rows of a query one by one, for whoever may not need them all; to be closed within its `snapshot`."""
+        try:
+            with closing(self._connection.execute(sql, parameters)) as cursor:
+                yield from cursor
         except sqlite3.Error as error:
             raise translate(error, self.path) from error
         except NOT_STORABLE as error:

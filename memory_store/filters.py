@@ -78,6 +78,11 @@ class Allowed:
         found: NDArray[np.bool_] = np.append(self.ids, -1)[at] == node_ids
         return found
 
+    def has(self, node_id: int) -> bool:
+        """Whether one node passes."""
+        at = np.searchsorted(self.ids, node_id)
+        return bool(at < len(self.ids) and self.ids[at] == node_id)
+
     @cached_property
     def sql(self) -> Sql:
         """A query for the ids, as column `value`."""

@@ -68,7 +68,7 @@ def favouring(scores: Mapping[int, float], favoured: Iterable[int]) -> Scores:
 def _spread(near: Sequence[Near]) -> Scores:
     if not near:
         return {}
-    best, last = near[0].similarity, near[-1].similarity
+    best, last = max(item.similarity for item in near), min(item.similarity for item in near)
     width = best - last
     return {item.node_id: (item.similarity - last) / width if width > 0.0 else 1.0 for item in near}
 

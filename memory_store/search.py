@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
 from typing import TypeVar
 
 from numpy.typing import ArrayLike
@@ -24,7 +26,7 @@ from memory_store.index import SpaceIndex
 from memory_store.nearest import Near, best_nodes, scan
 from memory_store.ranking import Scores, favouring, fused, with_context
 from memory_store.records import ClipHit, Hit, Node, Vector
-from memory_store.text_index import Worded, search_text
+from memory_store.text_index import Worded, search_text, worded_nodes
 from memory_store.vectors import checked_vector
 from memory_store.words import tag_term, terms_of
 
@@ -32,9 +34,12 @@ Found = TypeVar("Found", Near, Worded)
 
 # How many candidates each channel gives before they are fused, unless more are asked for.
 _CANDIDATES = 100
-# With a filter the best of all nodes are looked at first, then so many times more; enough of them must pass.
-_OVERFETCH = 4
+# With a filter the best of all nodes are looked at first, then more in these steps, in candidates: until enough pass.
+# The vector channel finds the best anew for each step, the channel of words goes on where it was.
+_VECTOR_STEPS = (1, 3, 12)
+_WORD_STEPS = (1, 3, 4, 4, 4)
 _ENOUGH = 20
+_OVERFETCH = 4  # so many times k are looked at before they are put in order
 
 
 class Search:
@@ -159,38 +164,41 @@ class Search:
         def by_vector(allowed: Allowed | None, most: int) -> list[Near]:
             return [] if query is None else index.nearest(query, most, allowed)
 
-        def by_words(allowed: Allowed | None, most: int) -> list[Worded]:
-            return [] if terms is None else search_text(self._database, terms, allowed, most)
-
-        limit = max(_CANDIDATES, k)
+        limit, words = max(_CANDIDATES, k), terms or ()
         if condition.is_open:
-            return by_vector(None, limit), by_words(None, limit)
-        near = self._best_of_all(by_vector, condition, limit, k)
-        worded = self._best_of_all(by_words, condition, limit, k)
+            return by_vector(None, limit), search_text(self._database, words, None, limit)
+        near: list[Near] | None = None
+        worded: list[Worded] | None = None
+        if not is_narrow(condition, self._database):
+            near = self._best_of_all(_going_on(by_vector), _VECTOR_STEPS, condition, limit, k)
+            with closing(worded_nodes(self._database, words, None)) as nodes:
+                worded = self._best_of_all(
+                    lambda most: list(islice(nodes, most)), _WORD_STEPS, condition, limit, k
+                )
         if near is None or worded is None:
             allowed = allowed_nodes(condition, self._database, self._identity)
             near = by_vector(allowed, limit) if near is None else near
-            worded = by_words(allowed, limit) if worded is None else worded
+            worded = search_text(self._database, words, allowed, limit) if worded is None else worded
         return near, worded
 
     def _best_of_all(
         self,
-        channel: Callable[[Allowed | None, int], list[Found]],
+        further: Callable[[int], list[Found]],
+        steps: Sequence[int],
         condition: NodeFilter,
         limit: int,
         k: int,
     ) -> list[Found] | None:
-        """Those that pass of the best of all nodes; None where too few do.
+        """Those that pass of the best of all nodes, of which `further` gives the next ones; None where too few do.
 
         Where enough pass, the nodes that pass are never listed, which takes longest of all.
         """
-        if is_narrow(condition, self._database):
-            return None
-        for wide in (limit, _OVERFETCH * limit, _OVERFETCH**2 * limit):
-            found = channel(None, wide)
+        kept = list[Found]()
+        for size in (step * limit for step in steps):
+            found = further(size)
             passed = passing((item.node_id for item in found), condition, self._database, self._identity)
-            kept = [item for item in found if item.node_id in passed]
-            if len(kept) >= max(_ENOUGH, k) or len(found) < wide:
+            kept += [item for item in found if item.node_id in passed]
+            if len(kept) >= max(_ENOUGH, k) or len(found) < size:
                 return kept[:limit]
         return None
 
@@ -236,6 +244,18 @@ class Search:
         for row in rows:
             found.setdefault(row["node_id"], []).append(row["clip_id"])
         return found
+
+
+def _going_on(by_vector: Callable[[None, int], list[Near]]) -> Callable[[int], list[Near]]:
+    """The next nearest at each call, of a search that gives the nearest from the first on."""
+    seen = set[int]()
+
+    def further(most: int) -> list[Near]:
+        found = [item for item in by_vector(None, len(seen) + most) if item.node_id not in seen]
+        seen.update(item.node_id for item in found)
+        return found
+
+    return further
 
 
 def _matched_by(channels: Mapping[str, Collection[int]], node_id: int) -> tuple[str, ...]:
