@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memory_store.errors import MemoryStoreError
 from models.errors import ModelError
@@ -25,7 +25,7 @@ class Asked:
     """A question as it came in.
 
     asker: id of the person who asks; on_round is called from another thread; spoken: whether a voice asked, so that
-    an asker of None is somebody unknown.
+    an asker of None is somebody unknown; picture, sound: the bytes of a file that "this", "she" or "it" is in.
     """
 
     text: str
@@ -33,6 +33,8 @@ class Asked:
     conversation: str | None = None
     on_round: Callable[[Round], None] | None = None
     spoken: bool = False
+    picture: bytes | None = field(default=None, repr=False)
+    sound: bytes | None = field(default=None, repr=False)
 
 
 class AnswerFailed(HearsightError):

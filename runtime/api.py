@@ -12,7 +12,7 @@ import ipaddress
 import json
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
 
@@ -23,10 +23,13 @@ from models.errors import ModelError
 from runtime.answer import Answer, Round
 from runtime.answer_json import answer_json
 from runtime.answering import AnsweringService, Asked, TooManyQuestions
+from runtime.api_request import MOST_BYTES, SMALL_BYTES, read_ask
 from runtime.config_talking import ApiSettings
 from runtime.errors import HearsightError
 
-_MOST_BYTES = 256 * 1024
+_MOST_LARGE = 2  # requests with a picture or a sound that are read at once: each takes memory
+_UPLOAD_S = 60.0
+_NOT_IN_WRITING = "this household tells nothing in writing (privacy.typed in robot.yaml)"
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -34,27 +37,36 @@ class ApiUnavailable(HearsightError):
     """The API's address cannot be listened on."""
 
 
-class Api:
-    """The API as a service.
+@dataclass(frozen=True)
+class Reads:
+    """What can be read besides answers: a stored trace and a picture of an answer, by number; what the robot is doing.
 
-    trace: a stored trace by its number; status: what the robot is doing; on_listening: told the address.
+    told_in_writing: whether the household lets anybody be told something in writing.
     """
+
+    trace: Callable[[int], Awaitable[dict[str, Any]]]
+    picture: Callable[[int], Awaitable[bytes]]
+    status: Callable[[], Awaitable[dict[str, Any]]]
+    told_in_writing: bool = True
+
+
+class Api:
+    """The API as a service; on_listening: told the address."""
 
     def __init__(
         self,
         settings: ApiSettings,
         answering: AnsweringService,
+        reads: Reads,
         *,
-        trace: Callable[[int], Awaitable[dict[str, Any]]],
-        status: Callable[[], Awaitable[dict[str, Any]]],
         on_listening: Callable[[str], None],
     ) -> None:
         self._settings = settings
         self._answering = answering
-        self._trace = trace
-        self._status = status
+        self._reads = reads
         self._on_listening = on_listening
         self._stop = asyncio.Event()
+        self._large = asyncio.Semaphore(_MOST_LARGE)
         self.on_listen: Callable[[], None] | None = None  # takes what is said next for a question
 
     async def run(self) -> None:
@@ -84,12 +96,13 @@ class Api:
 
     def application(self) -> web.Application:
         """The routes."""
-        app = web.Application(client_max_size=_MOST_BYTES, middlewares=[self._guard])
+        app = web.Application(client_max_size=MOST_BYTES, middlewares=[self._guard])
         app.router.add_get("/", self._page)
         app.router.add_post("/v1/ask", self._ask)
         app.router.add_post("/v1/listen", self._listen)
         app.router.add_get("/v1/status", self._give_status)
         app.router.add_get("/v1/trace/{number:[0-9]{1,18}}", self._give_trace)
+        app.router.add_get("/v1/picture/{number:[0-9]{1,18}}", self._give_picture)
         return app
 
     @web.middleware
@@ -107,6 +120,8 @@ class Api:
             return _fault(400, str(error))
         except (MemoryStoreError, ModelError) as error:
             return _fault(500, str(error))
+        except web.HTTPRequestEntityTooLarge:
+            return _fault(413, f"the request is too large: at most {MOST_BYTES} bytes are taken")
         except web.HTTPException as error:
             return _fault(error.status, error.reason)
 
@@ -127,14 +142,24 @@ class Api:
 
     async def _page(self, _request: web.Request) -> web.Response:
         page = resources.files("runtime").joinpath("web/index.html").read_text(encoding="utf-8")
-        headers = {"Content-Security-Policy": "default-src 'self' 'unsafe-inline'; frame-ancestors 'none'"}
+        policy = "default-src 'self' 'unsafe-inline'; img-src 'self' blob:; frame-ancestors 'none'"
+        headers = {"Content-Security-Policy": policy}
         return web.Response(text=page, content_type="text/html", headers=headers)
 
     async def _give_status(self, _request: web.Request) -> web.Response:
-        return _json(await self._status())
+        return _json(await self._reads.status())
 
     async def _give_trace(self, request: web.Request) -> web.Response:
-        return _json(await self._trace(int(request.match_info["number"])))
+        if not self._reads.told_in_writing:
+            return _fault(403, _NOT_IN_WRITING)
+        return _json(await self._reads.trace(int(request.match_info["number"])))
+
+    async def _give_picture(self, request: web.Request) -> web.Response:
+        if not self._reads.told_in_writing:
+            return _fault(403, _NOT_IN_WRITING)
+        data = await self._reads.picture(int(request.match_info["number"]))
+        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        return web.Response(body=data, content_type="image/jpeg", headers=headers)
 
     async def _listen(self, _request: web.Request) -> web.Response:
         if self.on_listen is None:
@@ -143,10 +168,21 @@ class Api:
         return _json({"listening": True})
 
     async def _ask(self, request: web.Request) -> web.StreamResponse:
-        asked, streamed = _read(await request.read())
+        asked, streamed = read_ask(await self._body(request))
         if not streamed:
             return _json(answer_json(await self._answering.submit(asked)))
         return await self._stream(request, asked)
+
+    async def _body(self, request: web.Request) -> bytes:
+        if request.content_length is not None and request.content_length <= SMALL_BYTES:
+            return await request.read()
+        try:
+            async with asyncio.timeout(_UPLOAD_S), self._large:
+                return await request.read()
+        except TimeoutError as error:
+            raise HearsightError(
+                f"the request did not arrive within {_UPLOAD_S:g} s: send it again"
+            ) from error
 
     async def _stream(self, request: web.Request, asked: Asked) -> web.StreamResponse:
         """Server-sent events: one `round` for each round of the model, then `answer`, or `error`."""
@@ -172,26 +208,6 @@ class Api:
         finally:
             answer.cancel()
         return response
-
-
-def _read(body: bytes) -> tuple[Asked, bool]:
-    """Raises HearsightError naming what is wrong with the request."""
-    try:
-        values = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise HearsightError(f'the request is no JSON ({error}): send {{"question": "…"}}') from error
-    if not isinstance(values, dict):
-        raise HearsightError('the request is no JSON object: send {"question": "…"}')
-    known = {"question": str, "asker": int, "conversation": str, "stream": bool}
-    for key, value in values.items():
-        if key not in known:
-            raise HearsightError(f"unknown key {key!r}: the keys are {', '.join(known)}")
-        if value is not None and (not isinstance(value, known[key]) or (known[key] is int and value is True)):
-            raise HearsightError(f"{key} must be of type {known[key].__name__}, not {type(value).__name__}")
-    if not values.get("question"):
-        raise HearsightError("the key question is missing or empty: say what you want to know")
-    asked = Asked(values["question"], values.get("asker"), values.get("conversation"))
-    return asked, bool(values.get("stream"))
 
 
 def _round_json(one: Round) -> dict[str, Any]:

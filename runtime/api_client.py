@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import ssl
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener
 
+from runtime.answering import Asked
 from runtime.api_address import Reachable, read_address
 from runtime.errors import HearsightError
 
@@ -35,9 +37,16 @@ class DaemonClient:
         """What `GET /v1/status` says. Raises DaemonRefused, OSError."""
         return self._call(Request(f"{self._reachable.url}/v1/status"), _STATUS_TIMEOUT_S)
 
-    def ask(self, question: str, conversation: str | None, timeout_s: float) -> dict[str, Any]:
+    def ask(self, asked: Asked, timeout_s: float) -> dict[str, Any]:
         """The answer as JSON. Raises DaemonRefused, OSError."""
-        body = json.dumps({"question": question, "conversation": conversation}).encode()
+        values = {
+            "question": asked.text,
+            "asker": asked.asker,
+            "conversation": asked.conversation,
+            "picture": _base64(asked.picture),
+            "sound": _base64(asked.sound),
+        }
+        body = json.dumps({key: value for key, value in values.items() if value is not None}).encode()
         headers = {"Content-Type": "application/json"}
         return self._call(Request(f"{self._reachable.url}/v1/ask", body, headers), timeout_s)
 
@@ -57,6 +66,10 @@ class DaemonClient:
             raise DaemonRefused(_reason(error)) from error
         except ValueError as error:
             raise DaemonRefused(f"{self._reachable.url} gave no JSON: {error}") from error
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()
 
 
 def _reason(error: HTTPError) -> str:

@@ -33,6 +33,7 @@ from runtime.question_time import Household
 from runtime.recall import Recall, RecallLimits
 from runtime.see import Watcher
 from runtime.settling import Settler
+from runtime.shown_reader import ShownReader
 from runtime.tentative import TentativePeople
 from runtime.voice_identity import VoiceIdentifier, VoiceRule
 
@@ -266,9 +267,12 @@ def household_of(parts: Parts) -> Household:
     )
 
 
-def conversations(parts: Parts, store: MemoryStore, answerer: Control) -> Conversations:
-    """Answers with what was said before in mind."""
-    return Conversations(answerer, store, household_of(parts), SystemClock().utc_s, parts.settings.privacy)
+def conversations(
+    parts: Parts, store: MemoryStore, answerer: Control, shown: ShownReader | None = None
+) -> Conversations:
+    """Answers with what was said before in mind; `shown` looks at what comes with a question."""
+    privacy = parts.settings.privacy
+    return Conversations(answerer, store, household_of(parts), SystemClock().utc_s, privacy, shown)
 
 
 def control(

@@ -23,6 +23,7 @@ from runtime.question_time import Household
 from runtime.quotes import only_asks
 from runtime.recall import Recall
 from runtime.say import Speech
+from runtime.shown_turn import ComputeShown
 from runtime.timeline_answers import MAX_EVIDENCE, answer_from_timeline
 
 Policy = Literal["abstain", "best_effort"]
@@ -69,14 +70,15 @@ class Control:
         on_round: Callable[[Round], None] | None = None,
         notes: Sequence[str] = (),
         audience: Audience = EVERYBODY,
+        about: ComputeShown | None = None,
     ) -> Answer:
         """The answer, already in the store's traces.
 
-        asker: id of the person who asks; notes: to begin with; audience: what may be told, by default all.
-        Raises QuestionError.
+        asker: id of the person who asks; notes: to begin with; audience: what may be told, by default all; about: what
+        answers from the picture or sound that came with the question. Raises QuestionError.
         """
         memory = self if self._switches.equivalences else self._apart()
-        return self.keep(memory._answered(text, asker, on_round, notes, audience))
+        return self.keep(memory._answered(text, asker, on_round, notes, audience, about))
 
     def _apart(self) -> "Control":
         """The same over the memory in which no face and no voice are one person."""
@@ -100,6 +102,7 @@ class Control:
         on_round: Callable[[Round], None] | None,
         notes: Sequence[str],
         audience: Audience,
+        about: ComputeShown | None,
     ) -> Answer:
         """The answer, not yet in the traces."""
         started, now = self._timer(), self._clock()
@@ -110,7 +113,7 @@ class Control:
             notes.append(f"{question.ahead.phrase!r} lies ahead: what was said of it is searched.")
         rounds = Rounds(on_round)
         first: Search | None = None
-        said = self._refused(audience, speech) or self._without_search(question, speech, audience)
+        said = self._refused(audience, speech) or self._without_search(question, speech, audience, about)
         if said is None:
             pool = EvidencePool()
             if self._switches.round_zero:
@@ -179,7 +182,9 @@ class Control:
         """Nothing is told to whom the household tells nothing, not even that nothing is known."""
         return Said(speech.phrase("private"), (), "computed", 0.0, True) if audience.scope == "none" else None
 
-    def _without_search(self, question: Question, speech: Speech, audience: Audience) -> Said | None:
+    def _without_search(
+        self, question: Question, speech: Speech, audience: Audience, about: ComputeShown | None
+    ) -> Said | None:
         if question.unknown and not question.persons:
             text = speech.phrase("unknown_person", names=speech.enumeration(list(question.unknown)))
             return Said(text, (), "computed", 0.0, abstained=True)
@@ -188,7 +193,8 @@ class Control:
             text = speech.phrase("unclear_time", words=words, reason=speech.phrase(f"time_{reason}"))
             return Said(text, (), "computed", 0.0, abstained=True)
         computed = (
-            answer_about_objects(self._store, question, speech)
+            (about and about(self._store, question, speech))
+            or answer_about_objects(self._store, question, speech)
             or answer_from_timeline(self._store, question, speech)
             or (self._switches.semantic and answer_from_facts(self._store, question, speech))
         )
@@ -201,7 +207,9 @@ class Control:
             return Said(speech.phrase("private_part"), (), "computed", 0.0, abstained=True)
         evidence = tuple(self._recall.evidence_of(computed.node_ids))
         pictures = pictures_of(self._store, computed.pictures)
-        return Said(computed.text, evidence, "computed", computed.confidence, pictures=pictures)
+        return Said(
+            computed.text, evidence, "computed", computed.confidence, computed.confidence == 0.0, pictures
+        )
 
     def _with_search(
         self,

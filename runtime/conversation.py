@@ -19,6 +19,8 @@ from runtime.privacy import Audience, audience_of
 from runtime.question import check_question
 from runtime.question_time import Household
 from runtime.say import Speech
+from runtime.shown_reader import ShownError, ShownReader
+from runtime.shown_turn import ShownTurn, shown_turn
 from runtime.spoken_correction import Correction, person_called, read_correction
 
 FORGOTTEN_AFTER_S = 600.0
@@ -43,17 +45,21 @@ class Conversations:
         household: Household,
         clock: Callable[[], float],
         privacy: PrivacySettings | None = None,
+        shown: ShownReader | None = None,
     ) -> None:
         self._control = control
         self._store = store
         self._household = household
         self._clock = clock
         self._privacy = privacy or PrivacySettings()
+        self._shown = shown
         self._talks: OrderedDict[str, _Talk] = OrderedDict()
 
     def answer(self, asked: Asked) -> Answer:
-        """The answer to a question, or to a correction of the answer before. Raises QuestionError."""
+        """The answer to a question, or to a correction of the answer before. Raises QuestionError, ShownError."""
         talk = self._talk(asked.conversation)
+        if asked.picture is not None or asked.sound is not None:
+            return self._answer_shown(asked)
         correction = read_correction(asked.text) if talk is not None else None
         if talk is not None and correction is not None:
             return self._corrected(check_question(asked.text), asked, correction, talk)
@@ -68,6 +74,26 @@ class Conversations:
             on_round=asked.on_round,
             notes=notes,
             audience=self._audience(asked),
+        )
+        self._remember(asked.conversation, answer)
+        return answer
+
+    def _answer_shown(self, asked: Asked) -> Answer:
+        """The answer to a question about a picture or a sound, which stands for itself: nothing before is leant on."""
+        text, audience = check_question(asked.text), self._audience(asked)
+        if audience.scope == "none":  # whom nothing is told, nobody is shown to either
+            turn = ShownTurn(text)
+        elif self._shown is None:
+            raise ShownError("pictures and sounds cannot be asked about here")
+        else:
+            turn = shown_turn(self._shown, self._store, asked, text)
+        answer = self._control.answer(
+            turn.text,
+            asker=asked.asker,
+            on_round=asked.on_round,
+            notes=turn.notes,
+            audience=audience,
+            about=turn.answer,
         )
         self._remember(asked.conversation, answer)
         return answer

@@ -112,7 +112,7 @@ class VoiceFiles:
         return samples
 
     def _sample(self, path: Path) -> Sample:
-        speech = self._speech(path)
+        speech = self.speech(path)
         duration_s = len(speech) / SAMPLE_RATE_HZ
         if duration_s < self._min_speech_s:
             raise EnrollError(
@@ -128,7 +128,7 @@ class VoiceFiles:
                 raise EnrollError(f"{path} does not sound like one person throughout ({alike:.2f}): cut it")
         return Sample("voice", self._embedder.embed(speech), min(duration_s, LONGEST_VOICE_S), path)
 
-    def _speech(self, path: Path) -> NDArray[np.float32]:
+    def speech(self, path: Path) -> NDArray[np.float32]:
         """What is spoken in the file, without its pauses, up to the longest that counts."""
         replay = Replay(path, sample_rate_hz=SAMPLE_RATE_HZ)
         if not replay.info.has_audio:

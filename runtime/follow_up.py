@@ -104,12 +104,17 @@ def _with_people(text: str, before: Before, people: Sequence[Person]) -> str:
     plural = re.search(r"\b(?:they|them|their|theirs)\b|们", text, re.IGNORECASE) is not None
     if not meant or (len(meant) > 1) != plural:
         return text
+    labels = [person.label for person in meant]
+    return with_person(text, " and ".join(labels), "和".join(labels))
+
+
+def with_person(text: str, label: str, chinese_label: str = "") -> str:
+    """The text with a name for every pronoun of a person."""
 
     def name(match: re.Match[str]) -> str:
         word = match[0].casefold()
         if re.search(r"[\u3400-\u9fff]", word):
-            return "和".join(person.label for person in meant) + ("的" if word.endswith("的") else "")
-        label = " and ".join(person.label for person in meant)
+            return (chinese_label or label) + ("的" if word.endswith("的") else "")
         own = word in _OWN or (word == "her" and _NO_NOUN.match(text, match.end()) is None)
         return f"{label}'s" if own else label
 

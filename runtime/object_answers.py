@@ -11,7 +11,7 @@ from memory_store.store import MemoryStore
 from runtime.object_kinds import name_of
 from runtime.object_owners import Owner, belongs, holders_of, owners_of
 from runtime.object_places import spot_words
-from runtime.object_question import ObjectQuestion, read_object_question
+from runtime.object_question import Ask, ObjectQuestion, read_object_question
 from runtime.object_statements import statements, time_span
 from runtime.question import Question
 from runtime.quotes import quote_in, speaker_in
@@ -38,13 +38,32 @@ def answer_about_objects(store: MemoryStore, question: Question, speech: Speech)
     objects, owner = _meant(store, asked)
     match asked.ask:
         case "where":
-            return _where(store, question, asked, objects, owner, speech)
+            seen = _sightings(store, question, asked, objects, only=owner is not None)
+            said = statements(store, question, asked, asked.terms)
+            return _where(store, asked, seen, said, owner, speech)
         case "look":
-            return _look(store, question, asked, objects, owner, speech)
+            seen = _sightings(store, question, asked, objects, only=owner is not None)
+            return _look(store, asked, seen, objects, owner, speech)
         case "gave" | "whose":
-            return _whose(store, asked, speech)
+            return _whose(store, asked, store.objects.known([asked.label]), speech)
         case "has":
             return _has(store, asked, objects, speech)
+
+
+def answer_about_one(
+    store: MemoryStore, question: Question, one: KnownObject, ask: Ask, speech: Speech
+) -> ComputedAnswer | None:
+    """What is known of this very thing; None where that is nothing."""
+    asked = ObjectQuestion(ask, one.label, ())
+    if ask in ("whose", "gave"):
+        return _whose(store, asked, [one], speech)
+    if ask == "has":
+        return _has(store, asked, [one], speech)
+    owner = next(iter(_last_word(owners_of(store, one.id))), None)
+    seen = _sightings(store, question, asked, [one], only=True)
+    if ask == "look":
+        return _look(store, asked, seen, [one], owner, speech)
+    return _where(store, asked, seen, (), owner, speech)
 
 
 def _meant(store: MemoryStore, asked: ObjectQuestion) -> tuple[list[KnownObject], Owner | None]:
@@ -87,14 +106,12 @@ def _sightings(
 
 def _where(
     store: MemoryStore,
-    question: Question,
     asked: ObjectQuestion,
-    objects: Sequence[KnownObject],
+    seen: Sequence[Sighting],
+    said: Sequence[Node],
     owner: Owner | None,
     speech: Speech,
 ) -> ComputedAnswer | None:
-    seen = _sightings(store, question, asked, objects, only=owner is not None)
-    said = statements(store, question, asked, asked.terms)
     found = [_Found(one.image.start_utc_s, sighting=one) for one in seen]
     found += [_Found(node.start_utc_s, line=node) for node in said]
     if not found:
@@ -164,14 +181,13 @@ def _thing(store: MemoryStore, asked: ObjectQuestion, owner: Owner | None, speec
 
 def _look(
     store: MemoryStore,
-    question: Question,
     asked: ObjectQuestion,
+    seen: Sequence[Sighting],
     objects: Sequence[KnownObject],
     owner: Owner | None,
     speech: Speech,
 ) -> ComputedAnswer | None:
     """A picture of the thing, and where and when it was seen last."""
-    seen = _sightings(store, question, asked, objects, only=owner is not None)
     if not seen:
         return None
     last = seen[0]
@@ -197,13 +213,15 @@ def _look(
     return ComputedAnswer(speech.sentences(parts), evidence, 0.9 if owner else 0.7, pictures)
 
 
-def _whose(store: MemoryStore, asked: ObjectQuestion, speech: Speech) -> ComputedAnswer | None:
+def _whose(
+    store: MemoryStore, asked: ObjectQuestion, objects: Sequence[KnownObject], speech: Speech
+) -> ComputedAnswer | None:
     """Whose a thing is, or from whom, as it was said; the last word on each object."""
     wanted = ("gift_from",) if asked.ask == "gave" else ("belongs_to", "gift_from")
     parts: list[str] = []
     evidence: list[int] = []
     pictures: list[int] = []
-    for one in sorted(store.objects.known([asked.label]), key=lambda one: -one.node.last_seen_utc_s):
+    for one in sorted(objects, key=lambda one: -one.node.last_seen_utc_s):
         owners = [owner for owner in owners_of(store, one.id) if owner.relation in wanted and owner.name]
         for owner in _last_word(owners):
             key = "object_is_gift" if owner.relation == "gift_from" else "object_is_owned"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from memory_store.errors import UnknownId
 from memory_store.store import MemoryStore
 from runtime.answer import Picture
+from runtime.media_files import MediaFiles
 from runtime.object_places import spot_words
 
 
@@ -26,3 +29,12 @@ def picture_words(provenance: Mapping[str, Any]) -> str:
     """What a picture shows, as one line of evidence."""
     things = [f"{one['class']} {spot_words(one.get('spot', {}))}" for one in provenance.get("objects", ())]
     return f"Picture: {', '.join(things)}." if things else "Picture."
+
+
+def picture_bytes(store: MemoryStore, data_dir: Path, node_id: int) -> bytes:
+    """The file of an image node. Raises UnknownId for a node that is no picture or has no file, MediaFileError."""
+    node = store.node(node_id)
+    file = node.provenance.get("file")
+    if node.kind != "image" or file is None:
+        raise UnknownId(f"no picture {node_id} in this memory")
+    return MediaFiles(data_dir).read(str(file["path"]))

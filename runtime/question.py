@@ -62,7 +62,10 @@ class Question:
     unclear_time: tuple[str, str] | None = None
 
 
-_PERSON_NUMBER = re.compile(r"\bperson[_ #]?(\d{1,9})\b|<(?:face|voice)_(\d{1,9})>", re.IGNORECASE)
+_PERSON_NUMBER = re.compile(
+    r"(?<![^\W\u3400-\u9fff])person[_ #]?(\d{1,9})(?![^\W\u3400-\u9fff])|<(?:face|voice)_(\d{1,9})>",
+    re.IGNORECASE,
+)
 _ASKER = re.compile(r"\b(?:I|me|my|mine)\b|我(?!们)")
 
 

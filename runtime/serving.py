@@ -13,9 +13,11 @@ from models.language import LanguageModel
 from models.text import TextEmbedder
 from runtime import compose, compose_speech
 from runtime.answering import AnsweringService
-from runtime.api import Api
+from runtime.api import Api, Reads
 from runtime.api_address import ApiAddress
+from runtime.compose_shown import shown_reader
 from runtime.compose_speech import SpeechEngines
+from runtime.pictures import picture_bytes
 from runtime.supervisor import Service
 from runtime.workers import Worker
 from runtime.wyoming_server import WyomingServer
@@ -64,7 +66,7 @@ async def build_serving(
     stack.callback(store.close)
     control = compose.control(parts, store, language, embedder)
 
-    conversations = compose.conversations(parts, store, control)
+    conversations = compose.conversations(parts, store, control, shown_reader(parts))
     answering = AnsweringService(conversations.answer, worker, most_waiting=settings.control.most_waiting)
 
     async def trace(number: int) -> dict[str, Any]:
@@ -100,7 +102,12 @@ async def build_serving(
         address.write(url)
         on_listening(url)
 
-    api = Api(settings.api, answering, trace=trace, status=status, on_listening=listening)
+    async def picture(number: int) -> bytes:
+        return await worker.call(picture_bytes, store, settings.data_dir, number)
+
+    told = settings.privacy.typed == "all"
+    reads = Reads(trace, picture, status, told_in_writing=told)
+    api = Api(settings.api, answering, reads, on_listening=listening)
     return Serving(answering, api, wyoming, store, states)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import pytest
 from memory_store.errors import UnknownId
 from runtime.answer import Answer, Round
 from runtime.answering import AnsweringService, Asked
-from runtime.api import Api, ApiUnavailable
+from runtime.api import Api, ApiUnavailable, Reads
 from runtime.api_address import ApiAddress, Reachable, read_address
 from runtime.api_client import DaemonClient, DaemonRefused, running_daemon
 from runtime.config_talking import ApiSettings
@@ -36,14 +38,17 @@ def _answer(asked: Asked) -> Answer:
         raise HearsightError("nothing can be asked with it")
     if asked.on_round is not None:
         asked.on_round(ROUND)
-    return plain_answer(f"{asked.text} ({asked.conversation}, {asked.asker})")
+    media = asked.picture or asked.sound
+    more = f" {len(media)} bytes" if media else ""
+    return plain_answer(f"{asked.text} ({asked.conversation}, {asked.asker}){more}")
 
 
 class Served:
     """An API that runs on a loop of its own."""
 
-    def __init__(self, settings: ApiSettings, data_dir: Path) -> None:
+    def __init__(self, settings: ApiSettings, data_dir: Path, *, told_in_writing: bool = True) -> None:
         self._data_dir = data_dir
+        self._told = told_in_writing
         self._settings = settings
         self._ready = threading.Event()
         self._fault: BaseException | None = None
@@ -67,12 +72,19 @@ class Served:
         async def status() -> dict[str, Any]:
             return {"data_dir": str(self._data_dir.resolve()), "robot": "Hearsight"}
 
+        async def picture(number: int) -> bytes:
+            if number != 7:
+                raise UnknownId(f"no picture {number}")
+            return b"a picture"
+
         def listening(url: str) -> None:
             self.url = url
             address.write(url)
             self._ready.set()
 
-        self.api = Api(self._settings, answering, trace=trace, status=status, on_listening=listening)
+        self.api = Api(
+            self._settings, answering, Reads(trace, picture, status, self._told), on_listening=listening
+        )
         self._answering = answering
         try:
             await asyncio.gather(self.api.run(), answering.run())
@@ -109,7 +121,7 @@ def _call(
         sent = {"Content-Type": "application/json", **(headers or {})}
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(10)) as session,
-            session.request(method, url, data=data, headers=sent) as reply,
+            session.request(method, url, data=None if data is None else BytesIO(data), headers=sent) as reply,
         ):
             return reply.status, await reply.text()
 
@@ -154,12 +166,35 @@ def test_what_is_wrong_with_a_request_is_said(served: Served, raw: bytes, said: 
 
 
 def test_too_large_a_request_and_unknown_addresses(served: Served) -> None:
-    assert _call(f"{served.url}/v1/ask", raw=b" " * 300_000)[0] == 413
+    status, text = _call(f"{served.url}/v1/ask", raw=b" " * 15_000_000)
+    assert status == 413 and "too large: at most" in text
     assert _call(f"{served.url}/v1/trace/1") == (200, '{"id": 1}')
     assert _call(f"{served.url}/v1/trace/2") == (404, '{"error": "no trace 2"}')
     assert _call(f"{served.url}/v1/trace/{10**17}")[0] == 404
     assert _call(f"{served.url}/v2/ask")[0] == 404
     assert _call(f"{served.url}/v1/ask")[0] == 405
+
+
+def test_pictures_come_and_go(served: Served, tmp_path: Path) -> None:
+    data = base64.b64encode(b"\xff" * 400_000).decode()
+    status, text = _call(f"{served.url}/v1/ask", {"question": "Who is this?", "picture": data})
+    assert status == 200 and json.loads(text)["answer"] == "Who is this? (None, None) 400000 bytes"
+    client = running_daemon(tmp_path)
+    assert client is not None
+    assert client.ask(Asked("Who?", sound=b"12345"), 10)["answer"] == "Who? (None, None) 5 bytes"
+    assert "in base64" in _call(f"{served.url}/v1/ask", {"question": "x", "picture": "no!"})[1]
+    assert _call(f"{served.url}/v1/picture/8") == (404, '{"error": "no picture 8"}')
+    assert _call(f"{served.url}/v1/picture/7")[0] == 200
+
+
+def test_where_nothing_is_told_in_writing_no_trace_or_picture_is_shown(tmp_path: Path) -> None:
+    served = Served(ApiSettings(port=0), tmp_path, told_in_writing=False)
+    try:
+        for what in ("trace/1", "picture/7"):
+            status, text = _call(f"{served.url}/v1/{what}")
+            assert status == 403 and "privacy.typed" in text
+    finally:
+        served.close()
 
 
 def test_push_to_talk_reaches_the_ears_where_there_are_any(served: Served, tmp_path: Path) -> None:
@@ -200,7 +235,7 @@ def test_with_a_token_nothing_is_told_without_it(tmp_path: Path) -> None:
             assert _call(f"{served.url}/v1/ask", {"question": "x"}, headers=headers)[0] == 401
         assert _call(f"{served.url}/v1/status", headers={"Authorization": f"Bearer {TOKEN}"})[0] == 200
         client = running_daemon(tmp_path)
-        assert client is not None and client.ask("Where?", None, 10)["answer"] == "Where? (None, None)"
+        assert client is not None and client.ask(Asked("Where?"), 10)["answer"] == "Where? (None, None)"
     finally:
         served.close()
 
@@ -214,9 +249,12 @@ def test_an_address_that_is_taken_is_named(served: Served, tmp_path: Path) -> No
 def test_the_running_daemon_is_found_by_its_directory(served: Served, tmp_path: Path) -> None:
     assert (tmp_path / "api.json").stat().st_mode & 0o077 == 0
     client = running_daemon(tmp_path)
-    assert client is not None and client.ask("Where?", "c", 10)["answer"] == "Where? (c, None)"
+    assert (
+        client is not None
+        and client.ask(Asked("Where?", conversation="c"), 10)["answer"] == "Where? (c, None)"
+    )
     with pytest.raises(DaemonRefused, match="nothing can be asked with it"):
-        client.ask("unknown", None, 10)
+        client.ask(Asked("unknown"), 10)
     moved = tmp_path / "moved"
     moved.mkdir()
     os.link(tmp_path / "api.json", moved / "api.json")

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from runtime.answering import Asked
 from runtime.api_client import DaemonClient, DaemonRefused, running_daemon
 from tests.command_line import ROOT, command, hearsight, refused
 from tests.household import open_household
@@ -83,7 +84,7 @@ def test_fifty_at_once_are_answered_or_refused_in_one_sentence(server: Server) -
 
     def ask(number: int) -> str:
         try:
-            answer: dict[str, Any] = client.ask(f"What did Anna say about the keys? {number}", None, 60)
+            answer: dict[str, Any] = client.ask(Asked(f"What did Anna say about the keys? {number}"), 60)
             return "answered" if answer["answer"] else "empty"
         except DaemonRefused as error:
             assert "other questions are waiting already" in str(error)

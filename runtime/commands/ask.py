@@ -7,6 +7,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,41 +20,68 @@ from runtime.answer_json import answer_json
 from runtime.answering import Asked
 from runtime.api_client import DaemonClient, running_daemon
 from runtime.commands import session
+from runtime.compose_shown import shown_reader
 from runtime.errors import HearsightError
+from runtime.shown_reader import check_size
 
 _TIMEOUT_S = 600.0
 _HOW = {"computed": "from the timeline", "model": "with the language model", "extractive": "by quotation"}
 
-Asker = Callable[[str], dict[str, Any]]
+Asker = Callable[[Asked], dict[str, Any]]
 
 
 def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
     """Add the verb to the command line."""
     parser = commands.add_parser("ask", parents=[shared], help="ask the memory a question")
     parser.add_argument("question", nargs="?", help="without one: a conversation, a question a line")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
+        "--picture", type=Path, metavar="FILE", help="what 'this', 'she' or 'he' is in; not kept"
+    )
+    shown.add_argument("--sound", type=Path, metavar="FILE", help="the voice asked about; not kept")
     parser.add_argument("--language", metavar="MODEL", help="entry of the model manifest, or none")
     parser.set_defaults(command=main)
 
 
 def main(options: argparse.Namespace) -> int:
     """Answer, and print the answer with its evidence; by the running daemon, or else here."""
+    asked = _asked(options)
     parts = session.parts_of(options)
     zone, directory = session.zone_of(parts), parts.settings.data_dir
     daemon = running_daemon(parts.settings.data_dir) if options.language is None else None
     with _by_daemon(daemon) if daemon is not None else _here(options) as ask:
         if options.question is not None:
-            _show(ask(options.question), zone, directory, as_json=options.json)
+            _show(ask(asked), zone, directory, as_json=options.json)
             return 0
         return _converse(ask, zone, directory, as_json=options.json)
+
+
+def _asked(options: argparse.Namespace) -> Asked:
+    """The question, "" where there is none, and the file that comes with it."""
+    if options.question is None and (options.picture or options.sound):
+        raise HearsightError('a picture or a sound goes with a question: hearsight ask "Who is this?" …')
+    return Asked(
+        options.question or "",
+        picture=_read("picture", options.picture),
+        sound=_read("sound", options.sound),
+    )
+
+
+def _read(medium: str, path: Path | None) -> bytes | None:
+    """The bytes of a file, not more than are taken. Raises ShownError, OSError naming it."""
+    if path is None:
+        return None
+    check_size(medium, path.stat().st_size)
+    return path.read_bytes()
 
 
 @contextmanager
 def _by_daemon(daemon: DaemonClient) -> Iterator[Asker]:
     conversation = str(uuid.uuid4())
 
-    def ask(question: str) -> dict[str, Any]:
+    def ask(asked: Asked) -> dict[str, Any]:
         try:
-            return daemon.ask(question, conversation, _TIMEOUT_S)
+            return daemon.ask(replace(asked, conversation=conversation), _TIMEOUT_S)
         except (OSError, URLError) as error:
             raise HearsightError(f"the running daemon gave no answer: {error}") from error
 
@@ -64,9 +92,10 @@ def _by_daemon(daemon: DaemonClient) -> Iterator[Asker]:
 def _here(options: argparse.Namespace) -> Iterator[Asker]:
     with session.opened(options) as (parts, store):
         language = compose.language_model(parts)
-        talks = compose.conversations(parts, store, compose.control(parts, store, language))
+        answerer = compose.control(parts, store, language)
+        talks = compose.conversations(parts, store, answerer, shown_reader(parts))
         try:
-            yield lambda question: answer_json(talks.answer(Asked(question, conversation="here")))
+            yield lambda asked: answer_json(talks.answer(replace(asked, conversation="here")))
         finally:
             if language is not None:
                 language.close()
@@ -84,7 +113,7 @@ def _converse(ask: Asker, zone: ZoneInfo, directory: Path, *, as_json: bool) -> 
         if not question.strip():
             continue
         try:
-            _show(ask(question.strip()), zone, directory, as_json=as_json)
+            _show(ask(Asked(question.strip())), zone, directory, as_json=as_json)
         except (HearsightError, ModelError) as error:
             status = 1
             session.print_json({"error": str(error)}) if as_json else print(
