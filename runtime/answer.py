@@ -76,7 +76,8 @@ class Answer:
 
     persons: labels of those named in the text; method: who made the text (the timeline, the language model, or a
     plain quotation); confidence: in [0, 1], 0 when abstained; notes: what went differently than usual, one
-    sentence each; trace_id: the row that `save_trace` wrote; about: ids of the persons that the question names.
+    sentence each; trace_id: the row that `save_trace` wrote; about: ids of the persons that the question names;
+    before_clip: the clip before which the memory was asked, None for the memory of now.
     """
 
     question: str
@@ -98,6 +99,7 @@ class Answer:
     pictures: tuple[Picture, ...] = ()
     trace_id: int | None = None
     about: tuple[int, ...] = ()
+    before_clip: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """All of it as plain values, as it is kept in the trace and printed with --json."""

@@ -25,7 +25,8 @@ class Asked:
     """A question as it came in.
 
     asker: id of the person who asks; on_round is called from another thread; spoken: whether a voice asked, so that
-    an asker of None is somebody unknown; picture, sound: the bytes of a file that "this", "she" or "it" is in.
+    an asker of None is somebody unknown; picture, sound: the bytes of a file that "this", "she" or "it" is in;
+    before_clip: ask the memory as it was before this clip.
     """
 
     text: str
@@ -35,6 +36,7 @@ class Asked:
     spoken: bool = False
     picture: bytes | None = field(default=None, repr=False)
     sound: bytes | None = field(default=None, repr=False)
+    before_clip: int | None = None
 
 
 class AnswerFailed(HearsightError):

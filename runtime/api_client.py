@@ -45,6 +45,7 @@ class DaemonClient:
             "conversation": asked.conversation,
             "picture": _base64(asked.picture),
             "sound": _base64(asked.sound),
+            "before_clip": asked.before_clip,
         }
         body = json.dumps({key: value for key, value in values.items() if value is not None}).encode()
         headers = {"Content-Type": "application/json"}

@@ -20,6 +20,7 @@ _KEYS: dict[str, type] = {
     "stream": bool,
     "picture": str,
     "sound": str,
+    "before_clip": int,
 }
 
 
@@ -44,6 +45,7 @@ def read_ask(body: bytes) -> tuple[Asked, bool]:
         values.get("conversation"),
         picture=_bytes(values.get("picture"), "picture"),
         sound=_bytes(values.get("sound"), "sound"),
+        before_clip=values.get("before_clip"),
     )
     return asked, bool(values.get("stream"))
 

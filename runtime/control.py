@@ -71,28 +71,36 @@ class Control:
         notes: Sequence[str] = (),
         audience: Audience = EVERYBODY,
         about: ComputeShown | None = None,
+        before_clip: int | None = None,
     ) -> Answer:
         """The answer, already in the store's traces.
 
         asker: id of the person who asks; notes: to begin with; audience: what may be told, by default all; about: what
-        answers from the picture or sound that came with the question. Raises QuestionError.
+        answers from the picture or sound that came with the question; before_clip: as it would have been answered when
+        this clip began. Raises QuestionError, and UnknownId for a clip that nobody knows.
         """
-        memory = self if self._switches.equivalences else self._apart()
-        return self.keep(memory._answered(text, asker, on_round, notes, audience, about))
+        memory = self
+        if before_clip is not None:
+            began_utc_s = self._store.clip(before_clip).start_utc_s
+            memory = memory._over(self._recall.as_of(before_clip), lambda: began_utc_s)
+        if not self._switches.equivalences:
+            memory = memory._over(memory._recall.apart(), memory._clock)
+        answer = memory._answered(text, asker, on_round, notes, audience, about)
+        return self.keep(replace(answer, asked_utc_s=self._clock(), before_clip=before_clip))
 
-    def _apart(self) -> "Control":
-        """The same over the memory in which no face and no voice are one person."""
+    def _over(self, recall: Recall, clock: Callable[[], float]) -> "Control":
+        """The same over a memory that was made of this one."""
         return Control(
-            self._recall.apart(),
+            recall,
             self._language,
-            clock=self._clock,
+            clock=clock,
             zone=self._zone,
             household=self._household,
             max_rounds=self._max_rounds,
             policy=self._policy,
             limits=self._limits,
             timer=self._timer,
-            switches=replace(self._switches, equivalences=True),
+            switches=self._switches,
         )
 
     def _answered(

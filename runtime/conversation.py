@@ -26,6 +26,8 @@ from runtime.spoken_correction import Correction, person_called, read_correction
 FORGOTTEN_AFTER_S = 600.0
 MOST_CONVERSATIONS = 100
 
+_Key = tuple[str, int | None]  # a conversation, and before which clip the memory is asked
+
 
 @dataclass
 class _Talk:
@@ -53,87 +55,88 @@ class Conversations:
         self._clock = clock
         self._privacy = privacy or PrivacySettings()
         self._shown = shown
-        self._talks: OrderedDict[str, _Talk] = OrderedDict()
+        self._talks: OrderedDict[_Key, _Talk] = OrderedDict()
 
     def answer(self, asked: Asked) -> Answer:
-        """The answer to a question, or to a correction of the answer before. Raises QuestionError, ShownError."""
-        talk = self._talk(asked.conversation)
-        if asked.picture is not None or asked.sound is not None:
-            return self._answer_shown(asked)
-        correction = read_correction(asked.text) if talk is not None else None
-        if talk is not None and correction is not None:
-            return self._corrected(check_question(asked.text), asked, correction, talk)
-        text, notes = asked.text, []
-        if talk is not None:
-            text = self._whole(check_question(asked.text), talk.last)
-            if text != check_question(asked.text):
-                notes.append(f"Asked as {asked.text!r}.")
-        answer = self._control.answer(
-            text,
-            asker=asked.asker,
-            on_round=asked.on_round,
-            notes=notes,
-            audience=self._audience(asked),
-        )
-        self._remember(asked.conversation, answer)
-        return answer
+        """The answer to a question, or to a correction of the answer before.
 
-    def _answer_shown(self, asked: Asked) -> Answer:
-        """The answer to a question about a picture or a sound, which stands for itself: nothing before is leant on."""
-        text, audience = check_question(asked.text), self._audience(asked)
-        if audience.scope == "none":  # whom nothing is told, nobody is shown to either
-            turn = ShownTurn(text)
-        elif self._shown is None:
-            raise ShownError("pictures and sounds cannot be asked about here")
+        A question to the memory before a clip is of another conversation than one to the memory of now. Raises
+        QuestionError, ShownError, UnknownId.
+        """
+        key = None if asked.conversation is None else (asked.conversation, asked.before_clip)
+        text, talk = check_question(asked.text), self._talk(key)
+        audience = self._audience(asked)
+        correction = read_correction(asked.text) if talk is not None else None
+        if (
+            asked.picture is not None or asked.sound is not None
+        ):  # stands for itself: nothing before is leant on
+            turn = self._look(asked, text, audience)
+        elif talk is not None and correction is not None:
+            return self._corrected(text, asked, correction, talk)
         else:
-            turn = shown_turn(self._shown, self._store, asked, text)
+            turn = ShownTurn(text if talk is None else self._whole(text, talk.last, asked.before_clip))
+        notes = [*turn.notes, f"Asked as {asked.text!r}."] if turn.text != text else turn.notes
         answer = self._control.answer(
             turn.text,
             asker=asked.asker,
             on_round=asked.on_round,
-            notes=turn.notes,
+            notes=notes,
             audience=audience,
             about=turn.answer,
+            before_clip=asked.before_clip,
         )
-        self._remember(asked.conversation, answer)
+        self._remember(key, answer)
         return answer
+
+    def _look(self, asked: Asked, text: str, audience: Audience) -> ShownTurn:
+        if audience.scope == "none":  # whom nothing is told, nobody is shown to either
+            return ShownTurn(text)
+        if self._shown is None:
+            raise ShownError("pictures and sounds cannot be asked about here")
+        return shown_turn(self._shown, self._memory(asked.before_clip), asked, text)
+
+    def _memory(self, before_clip: int | None) -> MemoryStore:
+        return self._store if before_clip is None else self._store.as_of(before_clip)
 
     def _audience(self, asked: Asked) -> Audience:
         asker = None if asked.asker is None else self._store.person(asked.asker)
         return audience_of(self._privacy, asker, self._store.witnessed, spoken=asked.spoken)
 
-    def _talk(self, conversation: str | None) -> _Talk | None:
-        if conversation is None:
+    def _talk(self, key: _Key | None) -> _Talk | None:
+        if key is None:
             return None
-        talk = self._talks.get(conversation)
+        talk = self._talks.get(key)
         if talk is not None and self._clock() - talk.last.asked_utc_s > FORGOTTEN_AFTER_S:
-            del self._talks[conversation]
+            del self._talks[key]
             return None
         return talk
 
-    def _remember(self, conversation: str | None, answer: Answer) -> None:
-        if conversation is None:
+    def _remember(self, key: _Key | None, answer: Answer) -> None:
+        if key is None:
             return
-        before = self._talks.pop(conversation, None)
-        self._talks[conversation] = _Talk(answer, before.corrections if before else [])
+        before = self._talks.pop(key, None)
+        self._talks[key] = _Talk(answer, before.corrections if before else [])
         while len(self._talks) > MOST_CONVERSATIONS:
             self._talks.popitem(last=False)
 
-    def _whole(self, text: str, last: Answer) -> str:
-        people = self._store.people()
+    def _whole(self, text: str, last: Answer, before_clip: int | None) -> str:
+        people = self._memory(before_clip).people()
+        now = self._clock() if before_clip is None else self._store.clip(before_clip).start_utc_s
         before = Before(
             question=last.question,
             asked=tuple(person for person in people if person.id in last.about),
             told=tuple(person for person in people if person.label in last.persons),
             time=last.time_range[2] if last.time_range else "",
         )
-        return made_whole(text, before, people, self._clock(), self._household)
+        return made_whole(text, before, people, now, self._household)
 
     def _corrected(self, text: str, asked: Asked, correction: Correction, talk: _Talk) -> Answer:
         now = self._clock()
         speech = Speech(language_of(text), self._household.zone, now)
         if self._audience(asked).scope != "all":
             said = speech.phrase("correction_stranger")
+        elif asked.before_clip is not None:
+            said = speech.phrase("correction_past")
         elif correction.kind == "undo":
             said = self._undo(talk, speech)
         else:

@@ -66,6 +66,10 @@ class Recall:
         """The same over the memory in which no face and no voice are one person."""
         return Recall(self.store.apart(), self._embed_query, limits=self.limits, kinds=self._kinds)
 
+    def as_of(self, clip_id: int) -> "Recall":
+        """The same over the memory as it was before a clip. Raises UnknownId."""
+        return Recall(self.store.as_of(clip_id), self._embed_query, limits=self.limits, kinds=self._kinds)
+
     def without_semantic(self) -> "Recall":
         """The same that finds only what happened, and nothing that was concluded from it."""
         return Recall(self.store, self._embed_query, limits=self.limits, kinds=("episodic",))

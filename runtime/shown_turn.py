@@ -43,7 +43,7 @@ def shown_turn(reader: ShownReader, store: MemoryStore, asked: Asked, text: str)
     if wanted.about == "person" and shown.person is not None:
         same = [person for person in store.people() if person.label == shown.person.label]
         whole = bound(text, shown.person, unique=len(same) == 1)
-        return ShownTurn(whole, None, (*notes, f"Asked as {text!r}."))
+        return ShownTurn(whole, None, tuple(notes))
 
     def answer(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
         return answer_about_shown(store, question, shown, wanted, speech)

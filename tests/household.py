@@ -1,7 +1,7 @@
 """A made-up household of two days, English and Chinese, with questions: what the tests of answering remember."""
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -114,12 +114,14 @@ def grounded_text(tag: str, moment: Moment) -> tuple[str, dict[str, str]]:
     return text, {"source": "grounded", "event": "heard", "said": moment.said}
 
 
-def remember(store: MemoryStore, embed: Callable[[list[str]], NDArray[np.float32]]) -> dict[str, int]:
+def remember(
+    store: MemoryStore, embed: Callable[[list[str]], NDArray[np.float32]], day: Sequence[Moment] = DAY
+) -> dict[str, int]:
     """Write the two days into a store as the daemon would; person ids by name ("" for the one without)."""
     persons: dict[str, int] = {}
     faces: dict[str, int] = {}
     with store.transaction():
-        for number, moment in enumerate(DAY):
+        for number, moment in enumerate(day):
             start = moment.utc_s
             clip_id = store.add_clip(
                 source_key=f"day:{number}", source_name="day", start_utc_s=start, end_utc_s=start + 30
@@ -159,8 +161,8 @@ def embed_words(texts: list[str]) -> NDArray[np.float32]:
     return normalised
 
 
-def open_household(directory: Path) -> MemoryStore:
+def open_household(directory: Path, day: Sequence[Moment] = DAY) -> MemoryStore:
     """A memory of the two days, with word vectors and a clock that stands at NOW."""
     store = MemoryStore.open(directory, [VectorSpace("text", 64, "words")], clock=lambda: NOW)
-    remember(store, embed_words)
+    remember(store, embed_words, day)
     return store

@@ -23,9 +23,9 @@ from runtime.commands import session
 from runtime.compose_shown import shown_reader
 from runtime.errors import HearsightError
 from runtime.shown_reader import check_size
+from runtime.trace_view import HOW
 
 _TIMEOUT_S = 600.0
-_HOW = {"computed": "from the timeline", "model": "with the language model", "extractive": "by quotation"}
 
 Asker = Callable[[Asked], dict[str, Any]]
 
@@ -39,6 +39,7 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
         "--picture", type=Path, metavar="FILE", help="what 'this', 'she' or 'he' is in; not kept"
     )
     shown.add_argument("--sound", type=Path, metavar="FILE", help="the voice asked about; not kept")
+    parser.add_argument("--before-clip", type=int, metavar="N", help="as the memory was before this clip")
     parser.add_argument("--language", metavar="MODEL", help="entry of the model manifest, or none")
     parser.set_defaults(command=main)
 
@@ -53,7 +54,7 @@ def main(options: argparse.Namespace) -> int:
         if options.question is not None:
             _show(ask(asked), zone, directory, as_json=options.json)
             return 0
-        return _converse(ask, zone, directory, as_json=options.json)
+        return _converse(ask, asked, zone, directory, as_json=options.json)
 
 
 def _asked(options: argparse.Namespace) -> Asked:
@@ -64,6 +65,7 @@ def _asked(options: argparse.Namespace) -> Asked:
         options.question or "",
         picture=_read("picture", options.picture),
         sound=_read("sound", options.sound),
+        before_clip=options.before_clip,
     )
 
 
@@ -101,7 +103,7 @@ def _here(options: argparse.Namespace) -> Iterator[Asker]:
                 language.close()
 
 
-def _converse(ask: Asker, zone: ZoneInfo, directory: Path, *, as_json: bool) -> int:
+def _converse(ask: Asker, first: Asked, zone: ZoneInfo, directory: Path, *, as_json: bool) -> int:
     """Questions from the standard input until it ends; one that cannot be answered does not end the rest."""
     status = 0
     while True:
@@ -113,7 +115,7 @@ def _converse(ask: Asker, zone: ZoneInfo, directory: Path, *, as_json: bool) -> 
         if not question.strip():
             continue
         try:
-            _show(ask(Asked(question.strip())), zone, directory, as_json=as_json)
+            _show(ask(replace(first, text=question.strip())), zone, directory, as_json=as_json)
         except (HearsightError, ModelError) as error:
             status = 1
             session.print_json({"error": str(error)}) if as_json else print(
@@ -136,6 +138,6 @@ def print_answer(answer: Mapping[str, Any], zone: ZoneInfo, directory: Path) -> 
         print(f"  [{item['id']}] {moment}  {item['text']}")
     for picture in answer.get("pictures", ()):
         print(f"  picture: {directory / picture['file']}")
-    how, trace = _HOW[answer["method"]], answer["trace"]
+    how, trace = HOW[answer["method"]], answer["trace"]
     kept = "no trace kept" if trace is None else f"trace {trace}"
     print(f"  {how}, {answer['model_calls']} model calls, {answer['duration_s']:.1f} s, {kept}", flush=True)
