@@ -30,7 +30,8 @@ class ObjectClaim:
     name: str
 
 
-_NAME = r"(?P<name>[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)?)"
+_CAPITAL = f"[{''.join(letter for letter in map(chr, range(0x250)) if letter.isupper())}]"  # Latin: A, É, Ö, Ş
+_NAME = rf"(?P<name>{_CAPITAL}[\w'’-]*(?: {_CAPITAL}[\w'’-]*)?)"
 _THIS = r"(?:[Tt]his|[Tt]hat|[Tt]he)"
 _THING = r"(?:\w+ ){0,2}?(?P<thing>\x00\d+\x00)"
 _BE = r"(?:is|was|'s|’s)"
@@ -40,7 +41,7 @@ _ENGLISH: tuple[tuple[ClaimRelation, re.Pattern[str]], ...] = (
     ("gift_from", re.compile(rf"\b(?:I|[Ww]e) (?:got|have) {_THIS} {_THING} from {_NAME}")),
     ("belongs_to", re.compile(rf"\b(?:[Tt]his|[Tt]hat|[Ii]t) ?{_BE} (?P<mine>my) {_THING}")),
     ("belongs_to", re.compile(rf"\b{_THIS} {_THING} (?:{_BE} (?P<mine>mine)|belongs to (?P<me>me))\b")),
-    ("belongs_to", re.compile(rf"\b(?:[Tt]his|[Tt]hat) ?{_BE} {_NAME[:-1]}?)['’]s {_THING}")),
+    ("belongs_to", re.compile(rf"\b(?:[Tt]his|[Tt]hat) ?{_BE} {_NAME}['’]s {_THING}")),
     ("belongs_to", re.compile(rf"\b{_THIS} {_THING} (?:belongs to {_NAME})")),
 )  # fmt: skip
 _ONE = r"(?P<thing>\x00\d+\x00)"
