@@ -1,7 +1,6 @@
 """The SQLite connection: opening, migrating, transactions and errors that say what to do."""
 
 import sqlite3
-import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from operator import methodcaller
@@ -13,15 +12,14 @@ import numpy as np
 import sqlite_utils
 from numpy.typing import NDArray
 
+from memory_store.connection import configure, is_current, migrate, require_ours
 from memory_store.errors import (
     DatabaseBusy,
     DatabaseUnusable,
     MemoryStoreError,
-    NewerSchema,
     ReadOnlyStorage,
     TransactionRequired,
 )
-from memory_store.migrations import APPLICATION_ID, migrations
 from memory_store.read_only import connect_read_only
 from memory_store.sqlite_errors import NOT_STORABLE, read_only, refused, translate
 from memory_store.words import indexed_words
@@ -72,8 +70,8 @@ class Database:
             raise translate(error, path) from error
         try:
             connection.row_factory = sqlite3.Row
-            _configure(connection, path, busy_timeout_s)
-            _migrate(connection, path)
+            configure(connection, path, busy_timeout_s)
+            migrate(connection, path)
         except sqlite3.Error as error:
             connection.close()
             raise translate(error, path) from error
@@ -97,8 +95,8 @@ class Database:
         connection.create_function("indexed_words", 1, indexed_words, deterministic=True)
         database = cls(connection, path, read_only=True, copy=copy)
         try:
-            _require_ours(connection, path)
-            if not _is_current(sqlite_utils.Database(connection, execute_plugins=False), path):
+            require_ours(connection, path)
+            if not is_current(sqlite_utils.Database(connection, execute_plugins=False), path):
                 raise ReadOnlyStorage(
                     f"{path} is of an older Hearsight and cannot be brought up to date, since it can only be "
                     "read here: check its owner and mode, or copy it"
@@ -252,64 +250,3 @@ class Database:
     def _rollback(self) -> None:
         if self._connection.in_transaction:  # a full disk may have ended the transaction already
             self._execute("ROLLBACK")
-
-
-def _require_ours(connection: sqlite3.Connection, path: Path) -> None:
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    application_id = connection.execute("PRAGMA application_id").fetchone()[0]
-    if tables and application_id != APPLICATION_ID:
-        raise DatabaseUnusable(f"{path} is a SQLite file of another program: name another directory")
-
-
-def _configure(connection: sqlite3.Connection, path: Path, busy_timeout_s: float) -> None:
-    _require_ours(connection, path)
-    deadline = time.monotonic() + busy_timeout_s
-    while not _uses_log(connection):  # for this step SQLite itself does not wait
-        if time.monotonic() > deadline:
-            raise DatabaseBusy(f"{path} stayed locked by another process: try again, or stop that process")
-        time.sleep(0.02)
-    connection.execute("PRAGMA synchronous = FULL")  # a clip that was acknowledged survives a power cut
-    connection.execute(
-        f"PRAGMA journal_size_limit = {64 << 20}"
-    )  # what a long reader made it grow to goes again
-    connection.execute("PRAGMA foreign_keys = ON")
-    connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten with zeros
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.create_function("indexed_words", 1, indexed_words, deterministic=True)
-
-
-def _uses_log(connection: sqlite3.Connection) -> bool:
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorname.startswith("SQLITE_BUSY"):
-            return False
-        raise
-    return True
-
-
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Apply the pending migrations as one transaction, so that two processes may open at once."""
-    db = sqlite_utils.Database(connection, execute_plugins=False)
-    if _is_current(db, path):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        migrations.apply(db)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _is_current(db: sqlite_utils.Database, path: Path) -> bool:
-    """Whether the schema is current; raises NewerSchema for a migration this code does not know."""
-    known = {migration.name for migration in migrations._migrations}
-    applied = {migration.name for migration in migrations.applied(db)}
-    unknown = sorted(applied - known)
-    if unknown:
-        raise NewerSchema(
-            f"{path} has migration {unknown[-1]} of a newer Hearsight: update this program, or name another directory"
-        )
-    return applied == known

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from memory_store.database import Database, Row
 from memory_store.errors import InvalidValue
+from memory_store.fold import fold
 from memory_store.graph import Graph
 from memory_store.name_rule import name_pattern
 from memory_store.records import Triple, Vector
@@ -130,7 +131,7 @@ class Facts:
         """The facts whose subject or object is one of some names."""
         patterns = [name_pattern(name) for name in names]
         rows = self.database.rows("SELECT node_id, subject || ' ' || object AS words FROM facts")
-        return {row["node_id"] for row in rows if any(pattern.search(row["words"]) for pattern in patterns)}
+        return {row["node_id"] for row in rows if any(p.search(fold(row["words"])) for p in patterns)}
 
     def rows_about(
         self, node_ids: Sequence[int], names: Collection[str], relations: Collection[str] | None

@@ -10,6 +10,7 @@ from dataclasses import replace
 from memory_store import tombstones
 from memory_store.database import Database
 from memory_store.facts import Facts
+from memory_store.fold import fold
 from memory_store.forget_history import history_of
 from memory_store.forget_scope import ForgetScope
 from memory_store.forget_traits import (
@@ -21,7 +22,6 @@ from memory_store.forget_traits import (
 )
 from memory_store.graph import Graph
 from memory_store.identity import Identity
-from memory_store.name_rule import name_pattern
 from memory_store.records import ForgetReceipt, Node
 from memory_store.tentative import without_tags
 from memory_store.tombstones import Tombstone
@@ -203,7 +203,7 @@ class Forgetting:
         gone = history_of(self._database, traits.person_ids, touched)
         for row in self._database.rows("SELECT id, detail, changes FROM person_history"):
             text = f"{row['detail']} {row['changes']}"
-            if traits.quoted_in(text) or any(name_pattern(name).search(text) for name in traits.names):
+            if traits.quoted_in(text) or traits.named_in(text):
                 gone.add(row["id"])
         self._delete("person_history", "id", gone)
         return gone
@@ -217,14 +217,15 @@ class Forgetting:
         return tombstones.fingerprint(text, provenance)
 
     def _delete_name_evidence(self, traits: Traits, doomed: Collection[int]) -> list[int]:
-        names = [name.casefold() for name in traits.names]
-        rows = self._database.rows(
-            """SELECT id FROM name_evidence WHERE person_id IN (SELECT value FROM json_each(?1))
-            OR node_id IN (SELECT value FROM json_each(?2)) OR subject_id IN (SELECT value FROM json_each(?2))
-            OR lower(name) IN (SELECT value FROM json_each(?3))""",
-            (json.dumps(sorted(traits.person_ids)), json.dumps(sorted(doomed)), json.dumps(names)),
-        )
-        gone = [row["id"] for row in rows]
+        names, touched = set(map(fold, traits.names)), set(doomed)
+        rows = self._database.rows("SELECT id, person_id, node_id, subject_id, name FROM name_evidence")
+        gone = [
+            row["id"]
+            for row in rows
+            if row["person_id"] in traits.person_ids
+            or {row["node_id"], row["subject_id"]} & touched
+            or fold(row["name"]) in names
+        ]
         self._delete("name_evidence", "id", gone)
         return gone
 

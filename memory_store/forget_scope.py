@@ -6,9 +6,11 @@ from collections.abc import Collection
 
 from memory_store.database import Database
 from memory_store.facts import Facts
+from memory_store.fold import fold
 from memory_store.forget_traits import Traits, without_names
 from memory_store.graph import Graph
 from memory_store.identity import Identity
+from memory_store.name_rule import name_pattern
 from memory_store.records import Node
 from memory_store.tags import Tag, find_tags
 
@@ -29,11 +31,9 @@ class ForgetScope:
         """What betrays these persons, who have these faces and voices."""
         nodes = frozenset(node_ids)
         names = self._names(persons)
-        others = {
-            (person.name or "").casefold() for person in self._identity.people() if person.id not in persons
-        }
-        own = tuple(name for name in names if name.casefold() not in others)
-        shared = tuple(name for name in names if name.casefold() in others)
+        others = {fold(person.name or "") for person in self._identity.people() if person.id not in persons}
+        own = tuple(name for name in names if fold(name) not in others)
+        shared = tuple(name for name in names if fold(name) in others)
         said = {
             str(line.provenance.get("said", "")) for line in map(self._graph.node, self._acted_alone(nodes))
         }
@@ -96,10 +96,12 @@ class ForgetScope:
             (nodes,),
         )
         found = {row["id"] for row in rows}
-        words = [str(Tag(kind, node)) for node in traits.node_ids for kind in ("face", "voice")]
-        for word in (*words, *traits.names):
-            sql = "SELECT id FROM nodes WHERE instr(lower(text || provenance), lower(?))"
-            found |= {row["id"] for row in self._database.rows(sql, (word,))}
+        tags = [str(Tag(kind, node)) for node in traits.node_ids for kind in ("face", "voice")]
+        names = [name_pattern(name) for name in traits.names]
+        for row in self._database.stream("SELECT id, text || ' ' || provenance AS told FROM nodes"):
+            told = row["told"]
+            if any(tag in told for tag in tags) or any(name.search(fold(told)) for name in names):
+                found.add(row["id"])
         return [self._graph.node(node_id) for node_id in sorted(found - traits.node_ids)]
 
     def _people(self, node_ids: Collection[int]) -> set[int]:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from memory_store.fold import fold, replace_folded
 from memory_store.name_rule import name_pattern
 from memory_store.tags import find_tags
 from memory_store.tentative import SOMEBODY
@@ -23,10 +24,15 @@ class Traits:
         """Whether a name, tag or label of theirs stands in the text."""
         labels = re.findall(r"\bperson_(\d+)\b", text)
         return (
-            any(name_pattern(name).search(text) for name in self.names)
+            self.named_in(text)
             or any(tag.node_id in self.node_ids for tag in find_tags(text))
             or any(int(label) in self.person_ids for label in labels)
         )
+
+    def named_in(self, text: str) -> bool:
+        """Whether a name of theirs stands in the text, in whatever case or width."""
+        folded = fold(text)
+        return any(name_pattern(name).search(folded) for name in self.names)
 
     def quoted_in(self, text: str) -> bool:
         """Whether something they said stands in the text."""
@@ -37,7 +43,7 @@ def without_names(value: Any, names: tuple[str, ...]) -> Any:
     """A text, or the texts within lists and mappings, with names replaced by "somebody"."""
     if isinstance(value, str):
         for name in names:
-            value = name_pattern(name).sub(SOMEBODY, value)
+            value = replace_folded(name_pattern(name), value, SOMEBODY)
         return value
     if isinstance(value, dict):
         return {key: without_names(item, names) for key, item in value.items()}
@@ -48,16 +54,15 @@ def without_names(value: Any, names: tuple[str, ...]) -> Any:
 
 def file_name_without(file_name: str, names: tuple[str, ...]) -> str:
     """A recording's name with names replaced; in it digits and underscores end a word, and so does a blank or dash."""
-    for name in names:
+    letters = r"[^\W\d_]"
+    for name in map(fold, names):
         parts = r"[\s_.\-]*".join(re.escape(part) for part in re.split(r"[\s_.\-]+", name) if part)
-        letters = r"[^\W\d_]"
         start, end = (
             (rf"(?<!{letters})" if name[0].isascii() else ""),
             (rf"(?!{letters})" if name[-1].isascii() else ""),
         )
-        file_name = (
-            re.sub(start + parts + end, SOMEBODY, file_name, flags=re.IGNORECASE) if parts else file_name
-        )
+        if parts:
+            file_name = replace_folded(re.compile(start + parts + end), file_name, SOMEBODY)
     return file_name
 
 

@@ -2,11 +2,15 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from memory_store.errors import InvalidValue
+from memory_store.fold import fold
 
 LONGEST_NAME = 80
 _AN_ID = re.compile(r"(?:person_)?\d+", re.ASCII)
+# Folded letters of scripts with upper and lower case, which set words apart (Latin, Greek, Cyrillic, Armenian), digits.
+_CASED = r"[a-z0-9_\u00df-\u024f\u0370-\u058f\u1e00-\u1fff]"
 _BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -29,7 +33,10 @@ def checked_name(name: str, whose: str) -> str:
     return checked
 
 
+@lru_cache(maxsize=256)
 def name_pattern(name: str) -> re.Pattern[str]:
-    """Finds a name as a whole word, whatever its case; Chinese names anywhere."""
-    start, end = (r"(?<!\w)" if name[0].isascii() else ""), (r"(?!\w)" if name[-1].isascii() else "")
-    return re.compile(start + re.escape(name) + end, re.IGNORECASE)
+    """Finds a name in what `fold` makes of a text: as a whole word where its script parts words, else anywhere."""
+    words = [re.escape(word) for word in fold(name).split()]
+    start = rf"(?<!{_CASED})" if re.match(_CASED, fold(name)) else ""
+    end = rf"(?!{_CASED})" if re.search(rf"{_CASED}$", fold(name)) else ""
+    return re.compile(start + r"\s+".join(words) + end)
