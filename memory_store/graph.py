@@ -163,6 +163,19 @@ class Graph:
             raise UnknownId(f"no node {node_id} in this memory")
         return node_of_row(row)
 
+    def heard_before(self, node_id: int, gap_s: float) -> Node | None:
+        """The line that was heard last before a heard one began, unless it had ended more than `gap_s` before."""
+        row = self._database.row(
+            """SELECT b.* FROM nodes n JOIN nodes b ON b.kind = 'episodic' AND b.provenance ->> 'event' = 'heard'
+            AND (b.start_utc_s, b.id) < (n.start_utc_s, n.id)
+            WHERE n.id = ? AND n.kind = 'episodic' AND n.provenance ->> 'event' = 'heard'
+            ORDER BY b.start_utc_s DESC, b.id DESC LIMIT 1""",
+            (node_id,),
+        )
+        if row is None or self.node(node_id).start_utc_s - row["end_utc_s"] > gap_s:
+            return None
+        return node_of_row(row)
+
     def edges(self, node_id: int) -> list[Edge]:
         """The edges from and to a node, oldest first; raises UnknownId."""
         self.require_node(node_id)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from memory_store.clips import Clips
 from memory_store.database import Database
 from memory_store.graph import Graph
+from memory_store.ranking import CONTEXT_GAP_S
 from memory_store.records import Clip, ClipState, Edge, Node, NodeKind, Relation
 from memory_store.redate import Redating
 from memory_store.vectors import Vectors
@@ -159,6 +160,10 @@ class GraphStore:
     def node(self, node_id: int) -> Node:
         """One node."""
         return self._graph.node(node_id)
+
+    def heard_before(self, node_id: int) -> Node | None:
+        """What was heard just before a heard line in the same conversation, or None."""
+        return self._graph.heard_before(node_id, CONTEXT_GAP_S)
 
     def edges(self, node_id: int) -> list[Edge]:
         """The edges from and to a node, oldest first."""

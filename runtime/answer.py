@@ -9,7 +9,10 @@ Action = Literal["search", "answer", "unreadable", "failed"]
 
 @dataclass(frozen=True)
 class Evidence:
-    """One memory that was found: `text` with tags as stored, `line` with current names; times in UTC seconds."""
+    """One memory that was found: `text` with tags as stored, `line` with current names; times in UTC seconds.
+
+    asked: the question, as its asker's line, that was heard just before this line was said; "" where none was.
+    """
 
     id: int
     clip_id: int | None
@@ -21,6 +24,12 @@ class Evidence:
     score: float
     similarity: float | None
     matched_by: tuple[str, ...]
+    asked: str = ""
+
+    @property
+    def words(self) -> str:
+        """The line with the question before it, whose words the line need not repeat."""
+        return f"{self.asked} {self.line}" if self.asked else self.line
 
 
 @dataclass(frozen=True)

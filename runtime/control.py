@@ -12,6 +12,7 @@ from runtime.answer import Answer, Round, Search
 from runtime.control_rounds import ControlLimits, ModelRounds, Rounds, Said
 from runtime.control_switches import ControlSwitches
 from runtime.evidence_pool import EvidencePool
+from runtime.evidence_words import evidence_line
 from runtime.fact_answers import answer_from_facts
 from runtime.grounding import coverage, found_terms
 from runtime.name_evidence import maybe_names
@@ -247,7 +248,7 @@ class Control:
             pool.items.values(),
             key=lambda item: (
                 only_asks(item.line),
-                -coverage(question.terms, item.line),
+                -coverage(question.terms, item.words),
                 -item.score,
                 item.id,
             ),
@@ -258,10 +259,7 @@ class Control:
         if not strong:
             return Said(_unknown(question, speech, pool), (), "extractive", 0.0, abstained=True)
         chosen = sorted(strong[: self._limits.quoted], key=lambda item: (item.start_utc_s, item.id))
-        lines = [
-            speech.phrase("line", time=speech.moment(item.start_utc_s), text=speech.memory(item.line))
-            for item in chosen
-        ]
+        lines = [evidence_line(item, speech, whole=True) for item in chosen]
         abstained = key == "unknown_model" and self._policy == "abstain"
         text = speech.phrase(key, lines=speech.phrase("line_join").join(lines))
         return Said(text, tuple(chosen), "extractive", 0.0 if abstained else 0.4, abstained)

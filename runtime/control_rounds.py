@@ -7,8 +7,9 @@ from models.errors import ModelError
 from models.language import Completion, LanguageModel
 from runtime.answer import Action, Evidence, Method, Picture, Round, Search
 from runtime.control_switches import ControlSwitches, switched
-from runtime.control_turn import RoundPrompt, Turn, build_prompt, evidence_line, read_turn, turn_grammar
+from runtime.control_turn import RoundPrompt, Turn, build_prompt, read_turn, turn_grammar
 from runtime.evidence_pool import EvidencePool
+from runtime.evidence_words import evidence_line
 from runtime.grounding import content_terms, coverage
 from runtime.judge import as_told, fault_of, says_unknown
 from runtime.privacy import Audience

@@ -7,10 +7,10 @@ from typing import Literal
 
 from models.language import LanguageModel, Message
 from runtime.answer import Evidence
+from runtime.evidence_words import evidence_line
 from runtime.prompts import Prompt
 from runtime.say import Speech
 
-MAX_LINE_CHARACTERS = 300
 _TEXT = r"[^\n\r\[\]<>|()（）{}]"
 _SENTENCE = r"[^\n\r\[\]<>|()（）{}.。!！?？]"
 
@@ -80,14 +80,6 @@ def _messages(
     for example in prompt.examples[:examples]:
         turns += [Message("user", example.user), Message("assistant", example.assistant)]
     return (*turns, Message("user", user))
-
-
-def evidence_line(item: Evidence, speech: Speech) -> str:
-    """A memory as one line with its local time, in the language of the question where its form is known."""
-    line = speech.memory(item.line)
-    if len(line) > MAX_LINE_CHARACTERS:
-        line = line[:MAX_LINE_CHARACTERS].rstrip() + " …"
-    return speech.phrase("line", time=speech.moment(item.start_utc_s), text=line)
 
 
 def turn_grammar(prompt: Prompt, shown: int, *, last: bool) -> str:

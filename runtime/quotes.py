@@ -30,12 +30,17 @@ def sentences_in(quote: str) -> list[str]:
     return [part.strip() for part in _SENTENCE.findall(quote) if part.strip(" .,")]
 
 
+def asks(sentence: str) -> bool:
+    """Whether a sentence is a question."""
+    return _QUESTION.search(sentence) is not None
+
+
 def states_something(sentence: str) -> bool:
     """Whether a sentence says how something is: a question or a request does not."""
-    return not (_QUESTION.search(sentence) or _REQUEST.search(sentence))
+    return not (asks(sentence) or _REQUEST.search(sentence))
 
 
 def only_asks(line: str) -> bool:
     """Whether a line quotes somebody who asks and says nothing besides: that answers no question."""
     quote = quote_in(line)
-    return bool(quote) and all(_QUESTION.search(sentence) for sentence in sentences_in(quote or ""))
+    return bool(quote) and all(asks(sentence) for sentence in sentences_in(quote or ""))

@@ -5,7 +5,7 @@ How hits are ranked is memory_store/ranking.py; `python -m offline_tools.bench l
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from memory_store.records import Hit, Node, NodeKind
 from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
 from runtime.answer import Evidence, Search
+from runtime.evidence_words import question_before
 from runtime.grounding import coverage
 from runtime.pictures import picture_words
 from runtime.privacy import EVERYBODY, Audience
@@ -95,7 +96,7 @@ class Recall:
             known = {item.id for item in tied}
             evidence = tied + [item for item in evidence if item.id not in known]
         told = audience.may_hear(item.id for item in evidence)
-        evidence = [item for item in evidence if item.id in told]
+        evidence = [self._with_question(item, audience) for item in evidence if item.id in told]
         return evidence, Search(
             query=query,
             filters=_filters_in_words(question),
@@ -116,10 +117,18 @@ class Recall:
 
         named: the question names a person, and the memory concerns them.
         """
-        shared = coverage(terms, item.line)
+        shared = coverage(terms, item.words)
         if shared >= (self.limits.word_floor_named if named else self.limits.word_floor):
             return True
         return (item.similarity or 0.0) + self.limits.word_bonus * shared >= self.limits.similarity_floor
+
+    def _with_question(self, item: Evidence, audience: Audience) -> Evidence:
+        """The same with the question that it answers, where the audience may hear that too."""
+        before = self.store.heard_before(item.id)
+        if before is None or not audience.may_hear([before.id]):
+            return item
+        asked = question_before(item.text, before.text)
+        return replace(item, asked=as_data(self.store.render(asked))) if asked else item
 
     def evidence_of(self, node_ids: Iterable[int]) -> list[Evidence]:
         """The nodes as evidence, for what was computed rather than searched."""

@@ -50,6 +50,29 @@ class Speech:
             "clock": local.strftime("%H:%M"),
         }
 
+    def is_same_day(self, one_utc_s: float, other_utc_s: float) -> bool:
+        """Whether two moments are on the same local day."""
+        one, other = (datetime.fromtimestamp(utc_s, self.zone) for utc_s in (one_utc_s, other_utc_s))
+        return one.date() == other.date()
+
+    def days(self, start_utc_s: float, end_utc_s: float) -> str:
+        """The local days from one moment to before another: a date, two dates, a month, a year or around which."""
+        first = datetime.fromtimestamp(start_utc_s, self.zone)
+        end = datetime.fromtimestamp(end_utc_s, self.zone)
+        last = datetime.fromtimestamp(end_utc_s - 1, self.zone)
+        if (end - first).days > 31:
+            if first.year == last.year:
+                return self.phrase("whole_year", year=first.year)
+            return self.phrase("around_year", year=(first + (end - first) / 2).year)
+        parts = self._date_parts(first)
+        if (first.day, end.day) == (1, 1) and first.month == last.month:
+            return self.phrase("whole_month", **parts)
+        if end - first <= timedelta(hours=25):
+            return self.phrase("date", **parts)
+        return self.phrase(
+            "dates", first=self.phrase("date", **parts), last=self.phrase("date", **self._date_parts(last))
+        )
+
     def enumeration(self, items: list[str]) -> str:
         """Items as "a, b and c"."""
         if len(items) < 2:

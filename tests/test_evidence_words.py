@@ -1,0 +1,145 @@
+"""A memory in words: the question it answered, and the days that what was said then speaks of."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from memory_store.records import VectorSpace
+from memory_store.store import MemoryStore
+from runtime.answer import Evidence
+from runtime.control import Control
+from runtime.evidence_words import evidence_line, question_before, told_days
+from runtime.privacy import Audience
+from runtime.question import read_question
+from runtime.recall import Recall
+from runtime.say import Speech
+from tests.household import NOW, ZONE, embed_words
+from tests.scripted_language import ScriptedLanguage
+
+BERLIN = ZoneInfo("Europe/Berlin")
+MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=BERLIN).timestamp()
+LATER = MONDAY + 100 * 86400.0
+
+
+@pytest.mark.parametrize(
+    ("said", "days"),
+    [
+        ("I went there yesterday.", [("yesterday", "Sunday 7 May 2023")]),
+        ("It was last night!", [("last night", "Sunday 7 May 2023")]),
+        ("We met last Friday. I painted it last year.", [("last Friday", "Friday 5 May 2023"), ("last year", "2022")]),
+        ("The race was last weekend.", [("last weekend", "Saturday 6 May 2023 to Sunday 7 May 2023")]),
+        ("I leave next month.", [("next month", "June 2023")]),
+        ("She began three years ago.", [("three years ago", "around 2020")]),
+        ("I am busy today, until this evening.", []),
+        ("Nothing of the sort.", []),
+        ("我昨天去了。", [("昨天", "Sunday 7 May 2023")]),
+    ],
+)  # fmt: skip
+def test_words_for_days_are_told_as_days(said: str, days: list[tuple[str, str]]) -> None:
+    assert told_days(said, MONDAY, Speech("en", BERLIN, LATER)) == days
+
+
+def test_days_are_told_in_the_language_of_the_question() -> None:
+    speech = Speech("zh", BERLIN, LATER)
+    assert told_days("我昨天去了。", MONDAY, speech) == [("昨天", "2023年5月7日星期日")]
+    assert told_days("I painted it last month.", MONDAY, speech) == [("last month", "2023年4月")]
+
+
+def heard(line: str, asked: str = "") -> Evidence:
+    return Evidence(1, 1, "episodic", MONDAY, MONDAY + 3, line, line, 1.0, None, ("text",), asked)
+
+
+def test_a_line_carries_the_question_before_it_and_its_days() -> None:
+    item = heard('Bob says: "Yes, yesterday."', 'Anna says: "Did you mow the lawn?"')
+    assert evidence_line(item, Speech("en", BERLIN, LATER)) == (
+        'on Monday 8 May 2023 at 13:56, Bob says: "Yes, yesterday." (Anna had asked: "Did you mow the lawn?") '
+        "(yesterday: Sunday 7 May 2023)"
+    )
+    assert "（Anna刚问过：“Did you mow the lawn?”）" in evidence_line(item, Speech("zh", BERLIN, LATER))
+    long = replace(item, line=f'Bob says: "{"word " * 100}yesterday."')
+    assert evidence_line(long, Speech("en", BERLIN, LATER)).count("word") < 70
+    assert evidence_line(long, Speech("en", BERLIN, LATER), whole=True).count("word") == 100
+
+
+@pytest.mark.parametrize(
+    ("before", "asked"),
+    [
+        ('<voice_1> says: "Nice. Where is the pump?"', '<voice_1> says: "Where is the pump?"'),
+        ('<voice_1> says: "Where is the pump? I need it."', ""),
+        ('<voice_2> says: "Where is the pump?"', ""),  # who asks themselves is not answered
+        ("<voice_1> is in view.", ""),
+        ('<voice_1>说：“水泵在哪里？”', '<voice_1> says: "水泵在哪里？"'),
+    ],
+)  # fmt: skip
+def test_only_a_question_of_somebody_else_that_ends_the_line_before_counts(before: str, asked: str) -> None:
+    assert question_before('<voice_2> says: "Behind the boiler."', before) == asked
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Iterator[MemoryStore]:
+    """Anna asks for the pump, Bob answers; after an hour he says something else."""
+    with MemoryStore.open(tmp_path, [VectorSpace("text", 64, "words")], clock=lambda: NOW) as store:
+        with store.transaction():
+            clip_id = store.add_clip(
+                source_key="a", source_name="a", start_utc_s=MONDAY, end_utc_s=MONDAY + 30
+            )
+            for number, (who, said, at) in enumerate(
+                [
+                    ("Anna", "Where did you put the bicycle pump?", 0.0),
+                    ("Bob", "It hangs behind the boiler.", 4.0),
+                    ("Anna", "Will it rain?", 8.0),
+                    ("Bob", "The soup is ready.", 3600.0),
+                ]
+            ):
+                if number < 2:
+                    person = store.create_person(tentative=False)
+                    store.name_person(person, who)
+                    voice = store.add_node(
+                        "voice", "", clip_id=clip_id, start_utc_s=MONDAY, end_utc_s=MONDAY + 1
+                    )
+                    store.bind(person, voice)
+                voice = store.people()[number % 2].voice_ids[0]
+                store.add_node(
+                    "episodic",
+                    f'<voice_{voice}> says: "{said}"',
+                    clip_id=clip_id,
+                    start_utc_s=MONDAY + at,
+                    end_utc_s=MONDAY + at + 2,
+                    provenance={"source": "grounded", "event": "heard"},
+                    vectors={"text": embed_words([said])[0]},
+                )
+        yield store
+
+
+def test_an_answer_that_was_heard_to_a_question_answers_that_question(talk: MemoryStore) -> None:
+    language = ScriptedLanguage(
+        ["Reasoning: there.\n[Answer] The bicycle pump hangs behind the boiler. (memory 2)"]
+    )
+    control = Control(Recall(talk, embed_words), language, clock=lambda: NOW, zone=ZONE)
+    answer = control.answer("Where is the bicycle pump?")
+    assert answer.text == "The bicycle pump hangs behind the boiler." and answer.method == "model", (
+        answer.rounds
+    )
+    assert [item.asked for item in answer.evidence] == ['Anna says: "Where did you put the bicycle pump?"']
+    plain = Control(Recall(talk, embed_words), None, clock=lambda: NOW, zone=ZONE)
+    assert 'Bob says: "It hangs behind the boiler."' in plain.answer("Where is the bicycle pump?").text
+
+
+def test_a_question_that_the_audience_may_not_hear_is_not_told(talk: MemoryStore) -> None:
+    first = talk.nodes(kinds=["episodic"])[0].id
+    audience = Audience("own", 1, lambda asker, node_ids: [one for one in node_ids if one != first])
+    recall = Recall(talk, embed_words)
+    question = read_question("boiler", talk.people(), talk.person_of, NOW, ZONE)
+    found, _ = recall.search("boiler", question, audience)
+    assert found and all("pump" not in item.words for item in found)
+    found, _ = recall.search("boiler", question)
+    assert any("pump" in item.asked for item in found)
+
+
+def test_what_was_said_much_later_answers_nothing(talk: MemoryStore) -> None:
+    lines = talk.nodes(kinds=["episodic"])
+    assert [talk.heard_before(node.id) for node in lines] == [None, lines[0], lines[1], None]
