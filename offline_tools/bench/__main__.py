@@ -16,6 +16,7 @@ BENCHMARKS = (
     "days",
     "identity_stress",
     "locomo_recall",
+    "locomo_answers",
     "longmemeval_recall",
     "facts",
     "times",

@@ -35,7 +35,8 @@ class Answered:
     """What a method said to a question, and what it cost.
 
     evidence: ids of the memories under the answer; found: of all that the method had found for it; prompts and
-    replies: of each call of the model; tokens: sums over the calls, of which `cached` were not evaluated again.
+    replies: of each call of the model; tokens and model_s: sums over the calls; cached: not evaluated again;
+    duration_s: of the whole answer, in which calls that KeptCompletions knows take no time.
     """
 
     text: str
@@ -47,6 +48,7 @@ class Answered:
     cached_tokens: int = 0
     generated_tokens: int = 0
     duration_s: float = 0.0
+    model_s: float = 0.0
     prompts: tuple[str, ...] = ()
     replies: tuple[str, ...] = ()
 
@@ -109,6 +111,7 @@ class Calls:
             cached_tokens=sum(one.cached_tokens for one in self.done),
             generated_tokens=sum(one.generated_tokens for one in self.done),
             duration_s=round(time.perf_counter() - self.started_s, 3),
+            model_s=round(sum(one.duration_s for one in self.done), 3),
             prompts=tuple(self.prompts),
             replies=tuple(one.text for one in self.done),
         )
@@ -132,6 +135,7 @@ class Robot:
             cached_tokens=sum(one.cached_tokens for one in answer.rounds),
             generated_tokens=sum(one.generated_tokens for one in answer.rounds),
             duration_s=round(answer.duration_s, 3),
+            model_s=round(sum(one.duration_s for one in answer.rounds), 3),
             prompts=tuple(one.prompt for one in answer.rounds),
             replies=tuple(one.raw for one in answer.rounds),
         )

@@ -56,6 +56,12 @@ class Models:
 
 def measure(dialogues: Iterable[Dialogue]) -> list[Found]:
     """Write each dialogue into a memory of its own and ask its questions. Raises BenchmarkError."""
+    models = load_models()
+    return [found for dialogue in dialogues for found in measured(dialogue, models)]
+
+
+def load_models() -> Models:
+    """The text model as the robot is configured. Raises BenchmarkError."""
     parts = Parts(Settings(), Manifest.load())
     try:
         embedder = text_embedder(parts)
@@ -64,13 +70,12 @@ def measure(dialogues: Iterable[Dialogue]) -> list[Found]:
     entry = parts.text_entry
     space = VectorSpace("text", entry.dimension, entry.id)
     cache = EmbeddingCache(entry.id, entry.dimension)
-    models = Models(
+    return Models(
         space,
         cache.wrapped(embedder.embed_query, "query"),
         cache.wrapped(embedder.embed_passage, "passage"),
         entry.thresholds["about"],
     )
-    return [found for dialogue in dialogues for found in measured(dialogue, models)]
 
 
 def measured(dialogue: Dialogue, models: Models) -> list[Found]:

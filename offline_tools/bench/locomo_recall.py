@@ -17,7 +17,7 @@ from offline_tools.bench.report import media, print_report
 
 TUNED_ON = 5
 DAY_S = 86400.0
-_CATEGORIES = {
+CATEGORIES = {
     1: "1 multi-hop",
     2: "2 temporal",
     3: "3 open-domain",
@@ -81,6 +81,6 @@ def _dialogue(sample: dict[str, Any]) -> Dialogue:
         told = " ".join(asked.get("evidence", []))
         evidence = {f"D{int(session)}:{int(turn)}" for session, turn in _EVIDENCE.findall(told)} & known
         if evidence:
-            questions.append(Asked(asked["question"], _CATEGORIES[asked["category"]], frozenset(evidence)))
+            questions.append(Asked(asked["question"], CATEGORIES[asked["category"]], frozenset(evidence)))
     asked_utc_s = max(session.start_utc_s for session in sessions) + DAY_S
     return Dialogue(sample["sample_id"], sessions, questions, asked_utc_s)

@@ -40,11 +40,13 @@ def print_report(name: str, rows: Sequence[tuple[str, str, str]], figures: dict[
         table.add_row(*row)
     Console(width=100).print(table)
     print(
-        json.dumps({"bench": name, **figures, "commit": _commit(), "machine": _machine()}, ensure_ascii=False)
+        json.dumps({"bench": name, **figures, "commit": commit(), "machine": _machine()}, ensure_ascii=False)
     )
 
 
-def _commit() -> str:
+def commit() -> str:
+    """The commit of the code, marked where files differ from it."""
+
     def git(*arguments: str) -> str:
         return subprocess.run(
             ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
