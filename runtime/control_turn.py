@@ -9,6 +9,7 @@ from models.language import LanguageModel, Message
 from runtime.answer import Evidence
 from runtime.evidence_words import evidence_line
 from runtime.prompts import Prompt
+from runtime.quotes import only_asks
 from runtime.say import Speech
 
 _TEXT = r"[^\n\r\[\]<>|()（）{}]"
@@ -48,10 +49,10 @@ def build_prompt(
 ) -> RoundPrompt:
     """The prompt with as much evidence, best first, as the context holds; then fewer examples; never too long.
 
-    The best stands last, next to the question; what is left out has the lowest score.
+    The best stands last, next to the question; what is left out has the lowest score, or only asks something itself.
     """
     budget = language.context_tokens - reply_tokens
-    ranked = sorted(evidence, key=lambda item: (-item.score, item.id))
+    ranked = sorted(evidence, key=lambda item: (only_asks(item.line), -item.score, item.id))
     count, examples = min(len(ranked), max_shown), len(prompt.examples)
     while True:
         shown = ranked[:count][::-1]
