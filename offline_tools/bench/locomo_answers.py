@@ -59,7 +59,11 @@ def main(arguments: list[str]) -> int:
 
 
 def _language(options: argparse.Namespace) -> LanguageProcess:
-    models = {"language": options.model, "context_tokens": options.context_tokens}
+    models = {
+        "language": options.model,
+        "context_tokens": options.context_tokens,
+        "language_threads": options.threads,
+    }
     try:
         process = language_model(Parts(Settings.model_validate({"models": models}), Manifest.load()))
     except ModelError as error:
@@ -75,6 +79,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         "--model", default="qwen2.5-coder-1.5b", help="the language model, by the manifest's name"
     )
     parser.add_argument("--context-tokens", type=int, default=4096, help="its context, for every method")
+    parser.add_argument("--threads", type=int, default=2, help="CPU threads of the model")
     parser.add_argument("--questions", type=int, default=200, help="how many are drawn")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["robot", "one shot", "dialogue"])
     parser.add_argument(
