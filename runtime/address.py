@@ -57,6 +57,12 @@ class Address:
         return None
 
 
+def wake_name(model: str) -> str:
+    """What a wake word model listens for, as a name without the call before it: "hey_jarvis_v0.1" is "jarvis"."""
+    words = re.sub(r"[_\s]*v?\d[\d.]*$", "", model).replace("_", " ").strip()
+    return _CALL.sub("", words) or words
+
+
 def _after_name(text: str) -> list[tuple[str, str]]:
     """What may be a name at the beginning, and what follows it."""
     words = list(_WORD.finditer(text))[:_MOST_WORDS]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from models.espeak_voice import EspeakVoice
 from models.speech import SpeechRecognizer, Transcript
 from models.synthesis import SpeechSynthesizer
 from models.voices import Span, VoiceEmbedder
+from models.wake_words import PHRASES, WakeWordDetector
 from runtime.answering import AnsweringService
 from runtime.asker import AskerByVoice
 from runtime.compose import Parts, match_rule
@@ -27,8 +28,16 @@ from runtime.workers import Worker
 from runtime.wyoming_connection import Offers
 from runtime.wyoming_engines import WyomingRecognizer, WyomingVoice
 from runtime.wyoming_info import wyoming_info
+from runtime.wyoming_wake import WyomingWake
 
 Samples = NDArray[np.float32]
+
+
+class Elsewhere(Protocol):
+    """An engine elsewhere; state: "ok", or what is wrong with it."""
+
+    @property
+    def state(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,7 @@ class SpeechEngines:
     transcribe: Callable[[Samples], Transcript]
     voices: Mapping[str, Synthesize]
     embed: Callable[[Samples], Samples]
-    elsewhere: Mapping[str, WithStandIn[Any, Any]] = field(default_factory=dict)
+    elsewhere: Mapping[str, Elsewhere] = field(default_factory=dict)
 
 
 def own_engines(parts: Parts, recognizer: SpeechRecognizer, embedder: VoiceEmbedder) -> SpeechEngines:
@@ -84,6 +93,14 @@ def configured_engines(parts: Parts, own: SpeechEngines) -> SpeechEngines:
         named = {f"synthesizer {language}": voice for language, voice in voices.items()}
         engines = replace(engines, voices=voices, elsewhere={**engines.elsewhere, **named})
     return engines
+
+
+def wake_word(parts: Parts) -> WakeWordDetector | WyomingWake | None:
+    """What listens for a wake word. Raises ModelError where the package of the robot's own is not installed."""
+    chosen = parts.settings.voice.wake
+    if chosen is None:
+        return None
+    return WakeWordDetector(chosen) if chosen in PHRASES else WyomingWake(*peer_of(chosen), time.monotonic)
 
 
 def offers(

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
+from models.wake_words import PHRASES
 from runtime.config_section import Section
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -29,17 +30,33 @@ def _checked_peer(address: str) -> str:
 Peer = Annotated[str, AfterValidator(_checked_peer)]
 
 
+def _checked_wake_word(chosen: str) -> str:
+    if chosen not in PHRASES and not chosen.startswith("wyoming:"):
+        raise ValueError(f"{chosen!r} is no wake word: {', '.join(PHRASES)}, or wyoming://host:port")
+    return chosen if chosen in PHRASES else _checked_peer(chosen)
+
+
+WakeWord = Annotated[str, AfterValidator(_checked_wake_word)]
+
+
 class VoiceSettings(Section):
     enabled: bool = False
     loudspeaker: int | str | None = None
     recognizer: Peer | None = None
     synthesizer: Peer | None = None
-    addressed_by: tuple[Literal["name", "push"], ...] = ("name", "push")
+    addressed_by: tuple[Literal["name", "push", "wake"], ...] = ("name", "push")
+    wake: WakeWord | None = None
     also_called: tuple[str, ...] = ()
     end_silence_s: float = Field(0.8, ge=0.2, le=5)
     longest_question_s: float = Field(15.0, ge=2, le=25)
     listen_s: float = Field(8.0, ge=1, le=60)
     follow_up_s: float = Field(6.0, ge=0, le=60)
+
+    @model_validator(mode="after")
+    def _wakeable(self) -> VoiceSettings:
+        if ("wake" in self.addressed_by) != (self.wake is not None):
+            raise ValueError("voice.wake and wake in voice.addressed_by belong together: set both or none")
+        return self
 
 
 class ApiSettings(Section):

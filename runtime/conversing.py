@@ -14,7 +14,7 @@ from drivers.media import AudioBlock, DriverError
 from models.errors import ModelError
 from models.speech import Transcript
 from models.voices import Span
-from runtime.address import Address
+from runtime.address import Address, wake_name
 from runtime.answering import AnsweringService, Asked
 from runtime.channel import Channel
 from runtime.config_talking import VoiceSettings
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 CONVERSATION = "voice"
 BARGE_IN_S = 0.4  # somebody else must speak for so long before the robot falls silent
 BARGE_WINDOW_S = 1.5
+WAKE_LAG_S = 1.0  # a detector may tell of a wake word so long after the speech with it has ended
+ALONE_S = 0.9  # speech that ends sooner after a wake word, with the silence kept behind it, holds no question
 _ONE_QUESTIONS_ERRORS = (HearsightError, ModelError, DriverError)
 
 
@@ -45,6 +47,14 @@ class SpokenTurn:
     first_sound_s: float | None
 
 
+@dataclass(frozen=True)
+class Wake:
+    """What hears a wake word: `hear` is given all sound and names a phrase just said; `on_wake` is told it and when."""
+
+    hear: Callable[[NDArray[np.float32]], str | None]
+    on_wake: Callable[[str, float], None]
+
+
 class EarService:
     """Sound in, stretches of others' speech out; stops the robot's voice when somebody speaks over it."""
 
@@ -57,6 +67,7 @@ class EarService:
         voice: Voice,
         worker: Worker,
         clock: Callable[[], float],
+        wake: Wake | None = None,
     ) -> None:
         self._sound = sound
         self._speech = speech
@@ -65,11 +76,13 @@ class EarService:
         self._voice = voice
         self._worker = worker
         self._clock = clock
+        self._wake = wake
         self.interrupted = 0
 
     async def run(self) -> None:
         """Until the sound ends."""
         async for block in self._sound:
+            await self._listen_for_wake_word(block)
             spoken = await self._worker.call(self._others_speech, block)
             if spoken is not None:
                 await self._speech.put(replace(spoken, heard_s=self._clock()))
@@ -79,6 +92,14 @@ class EarService:
                     self._voice.stop()
                     self.interrupted += 1
         await self._speech.close()
+
+    async def _listen_for_wake_word(self, block: AudioBlock) -> None:
+        """What the robot itself says wakes nobody."""
+        if self._wake is None:
+            return
+        phrase = await self._worker.call(self._wake.hear, block.samples)
+        if phrase is not None and not self._voice.speaking:
+            self._wake.on_wake(phrase, block.time_s + block.samples.size / SAMPLE_RATE_HZ)
 
     def _others_speech(self, block: AudioBlock) -> Spoken | None:
         """The speech that has now ended, without what the robot itself said."""
@@ -103,7 +124,8 @@ class EarService:
 class ReplyService:
     """Speech in; what is said to the robot is answered aloud.
 
-    It is spoken to by its name, after `listen` was called, or right after it has answered.
+    It is spoken to by its name, after `listen` was called, with or after a wake word, or right after it has answered.
+    named: makes an Address of one name, for wake words.
     """
 
     def __init__(
@@ -116,6 +138,7 @@ class ReplyService:
         settings: VoiceSettings,
         *,
         address: Address,
+        named: Callable[[str], Address],
         worker: Worker,
         clock: Callable[[], float],
     ) -> None:
@@ -129,12 +152,20 @@ class ReplyService:
         self._worker = worker
         self._clock = clock
         self._open_until_s = -1.0
+        self._named = named
+        self._woken: tuple[str, float] | None = None  # by which phrase, and when
         self.turns: deque[SpokenTurn] = deque(maxlen=100)
         self.counts: Counter[str] = Counter()
 
     def listen(self) -> None:
-        """Take what is said next for a question (push-to-talk, a wake word)."""
+        """Take what is said next for a question (push-to-talk)."""
         self._open_until_s = self._clock() + self._settings.listen_s
+
+    def woken(self, phrase: str, time_s: float) -> None:
+        """Take what is said with or after a wake word for a question; its end was heard at `time_s`."""
+        self.counts["woken"] += 1
+        self._woken = (phrase, time_s)
+        self.listen()
 
     async def run(self) -> None:
         """Until the speech ends. What goes wrong with one question is said or logged, and the next one is heard."""
@@ -148,14 +179,14 @@ class ReplyService:
     async def _take(self, spoken: Spoken) -> None:
         transcript = await self._worker.call(self._transcribe, spoken.samples)
         understood_s = self._clock()
-        question = await self._worker.call(self._question, transcript.text, spoken.start_s)
+        question = await self._worker.call(self._question, transcript.text, spoken)
         if question is None:
             self.counts["overheard"] += 1
             return
         if not question:
             self.listen()
             return
-        self._open_until_s = -1.0
+        self._open_until_s, self._woken = -1.0, None
         self.counts["asked"] += 1
         asker = await self._asker_of(spoken.samples)
         text, language = await self._answer(question, asker)
@@ -168,14 +199,22 @@ class ReplyService:
         )
         self._open_until_s = self._clock() + self._settings.follow_up_s
 
-    def _question(self, text: str, start_s: float) -> str | None:
-        """What is asked; "" for the robot's name alone; None where it is not spoken to."""
+    def _question(self, text: str, spoken: Spoken) -> str | None:
+        """What is asked; "" for the robot's name or a wake word alone; None where it is not spoken to."""
         if not text:
             return None
         question = self._address.question(text) if "name" in self._settings.addressed_by else None
-        if question is None and start_s <= self._open_until_s:
-            return text
+        if question is None and spoken.start_s <= self._open_until_s:
+            return self._after_wake_word(text, spoken)
         return question
+
+    def _after_wake_word(self, text: str, spoken: Spoken) -> str:
+        if self._woken is None or not spoken.start_s <= self._woken[1] <= spoken.end_s + WAKE_LAG_S:
+            return text
+        asked = self._named(wake_name(self._woken[0])).question(text)
+        if asked is None and spoken.end_s - self._woken[1] < ALONE_S:
+            return ""  # recognised as something else, but there was nothing besides it
+        return text if asked is None else asked
 
     async def _answer(self, question: str, asker: int | None) -> tuple[str, str]:
         try:

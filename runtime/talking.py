@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -16,14 +16,15 @@ from runtime.address import Address
 from runtime.asker import AskerByVoice
 from runtime.channel import Channel, ChannelClosed
 from runtime.clips import Live
-from runtime.compose_speech import SpeechEngines, configured_engines
-from runtime.conversing import EarService, ReplyService
+from runtime.compose_speech import Elsewhere, SpeechEngines, configured_engines, wake_word
+from runtime.conversing import EarService, ReplyService, Wake
 from runtime.own_speech import OwnSpeech
 from runtime.question_ear import QuestionEar, Spoken
 from runtime.serving import Serving
 from runtime.supervisor import Service
 from runtime.voice import Loudspeaker, Voice
 from runtime.workers import Worker
+from runtime.wyoming_wake import WyomingWake
 
 _WORKERS = ("ear", "reply", "synthesis", "loudspeaker")
 
@@ -36,7 +37,7 @@ class Talking:
     reply: ReplyService
     voice: Voice
     sound: Channel[AudioBlock]
-    engines: SpeechEngines
+    elsewhere: Mapping[str, Elsewhere]
 
     def table(self, fatal: tuple[type[Exception], ...]) -> list[Service]:
         """What runs."""
@@ -54,7 +55,7 @@ class Talking:
             "interrupted": self.ear.interrupted,
             "dropped": self.sound.dropped,
             **self.reply.counts,
-            **{name: engine.state for name, engine in self.engines.elsewhere.items()},
+            **{name: engine.state for name, engine in self.elsewhere.items()},
         }
 
 
@@ -104,14 +105,23 @@ def build_talking(
         voice,
         settings,
         address=Address((parts.settings.robot.name, *settings.also_called), _pronounced),
+        named=lambda name: Address((name,), _pronounced),
         worker=workers["reply"],
         clock=live.media_s,
     )
     if serving.api is not None:
         serving.api.on_listen = reply.listen
     live.overhear(_into(sound, asyncio.get_running_loop()))
-    listening = EarService(sound, spoken, ear, own, voice, workers["ear"], live.media_s)
-    talking = Talking(listening, reply, voice, sound, engines)
+    wake = wake_word(parts)
+    listening = EarService(
+        sound, spoken, ear, own, voice, workers["ear"], live.media_s,
+        None if wake is None else Wake(wake.hear, reply.woken),
+    )  # fmt: skip
+    elsewhere = dict(engines.elsewhere)
+    if isinstance(wake, WyomingWake):
+        stack.callback(wake.close)
+        elsewhere["wake"] = wake
+    talking = Talking(listening, reply, voice, sound, elsewhere)
     serving.states["voice"] = talking.state
     return talking
 

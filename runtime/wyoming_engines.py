@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from wyoming.asr import Transcribe
 from wyoming.event import Event
+from wyoming.info import Describe
 from wyoming.tts import Synthesize, SynthesizeVoice
 
 from models.speech import Transcript
@@ -80,6 +81,22 @@ class WyomingVoice:
         if not samples.size:
             raise EngineFault(f"the voice at {self._host}:{self._port} gave no sound for {text[:40]!r}")
         return samples, sound.rate_hz
+
+
+def describe_peer(host: str, port: int) -> list[str]:
+    """What a peer offers: "asr: …", "tts: …". Raises PeerGone, BadMessage."""
+    with PeerConnection(host, port, connect_s=CONNECT_S, deadline_s=CONNECT_S) as peer:
+        peer.send(Describe().event())
+        for event in _until(peer, "info"):
+            data = event.data
+    offers = {kind: data.get(kind) for kind in ("asr", "tts", "wake", "handle")}
+    return [
+        f"{kind}: {program.get('name')!s:.60}"
+        for kind, programs in offers.items()
+        if isinstance(programs, list)
+        for program in programs
+        if isinstance(program, dict)
+    ]
 
 
 def _until(peer: PeerConnection, last: str) -> Iterator[Event]:

@@ -16,6 +16,7 @@ from runtime.wyoming_wire import MOST_HEADER_BYTES, encoded
 
 log = logging.getLogger(__name__)
 MOST_CONNECTIONS = 32
+END_S = 2.0
 
 
 class WyomingUnavailable(HearsightError):
@@ -38,7 +39,7 @@ class WyomingServer:
         self._on_listening = on_listening
         self._idle_s = idle_s
         self._stop = asyncio.Event()
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._peers: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
         self._refused = 0
         self._address = ""
 
@@ -67,9 +68,7 @@ class WyomingServer:
             await self._stop.wait()
         finally:
             server.close()
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._leave_all()
 
     def stop(self) -> None:
         """End `run` and every connection."""
@@ -77,18 +76,25 @@ class WyomingServer:
 
     def state(self) -> dict[str, Any]:
         """For the API."""
-        return {"address": self._address, "connected": len(self._tasks), "refused": self._refused}
+        return {"address": self._address, "connected": len(self._peers), "refused": self._refused}
+
+    async def _leave_all(self) -> None:
+        """Break every connection; whose peer is being answered ends with the answer, or soon."""
+        for writer in self._peers.values():
+            writer.transport.abort()
+        if self._peers:
+            await asyncio.wait(list(self._peers), timeout=END_S)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         try:
-            if len(self._tasks) >= MOST_CONNECTIONS:
+            if len(self._peers) >= MOST_CONNECTIONS:
                 self._refused += 1
                 writer.write(encoded(Error(f"{MOST_CONNECTIONS} peers are connected already").event()))
                 return
-            self._tasks.add(task)
+            self._peers[task] = writer
             await WyomingConnection(reader, writer, self._offers, idle_s=self._idle_s).serve()
         finally:
-            self._tasks.discard(task)
+            self._peers.pop(task, None)
             writer.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import select
 import socket
 import time
 from dataclasses import dataclass
@@ -83,7 +84,19 @@ class PeerConnection:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leave the peer."""
         self._socket.close()
+
+    def wait_until(self, deadline_s: float) -> None:
+        """Set another deadline, seconds from now."""
+        self._ends_s = time.monotonic() + deadline_s
+
+    def has_come(self) -> bool:
+        """Whether the peer has sent something, or closed."""
+        return bool(self._received) or bool(select.select([self._socket], [], [], 0)[0])
 
     def send(self, event: Event) -> None:
         """Send an event whole."""

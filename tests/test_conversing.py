@@ -19,7 +19,7 @@ from runtime.answer import Answer
 from runtime.answering import AnsweringService, Asked, TooManyQuestions
 from runtime.channel import Channel
 from runtime.config_talking import VoiceSettings
-from runtime.conversing import EarService, ReplyService
+from runtime.conversing import EarService, ReplyService, Wake
 from runtime.own_speech import OwnSpeech, SortedSpeech
 from runtime.question_ear import QuestionEar, Spoken
 from runtime.voice import Said, Voice
@@ -79,6 +79,7 @@ class Talk:
             self.speech, self._transcribe, self._asker, cast(AnsweringService, self.answering),
             cast(Voice, self.mouth), VoiceSettings(enabled=True, **settings),
             address=Address(("Hearsight",), lambda texts: texts),
+            named=lambda name: Address((name,), lambda texts: [text.casefold() for text in texts]),
             worker=self.worker, clock=lambda: self.now_s,
         )  # fmt: skip
 
@@ -146,6 +147,30 @@ def test_push_to_talk() -> None:
     assert talk.questions == ["Who was here?"]
 
 
+def test_a_wake_word_alone_with_a_question_and_misheard() -> None:
+    talk = Talk(addressed_by=("wake",), wake="hey_jarvis", follow_up_s=0.0, listen_s=5.0)
+
+    def woken(at_s: float) -> Callable[[], None]:
+        def tell() -> None:
+            talk.now_s = at_s
+            talk.reply.woken("hey_jarvis_v0.1", at_s)
+
+        return tell
+
+    talk.hear(
+        (0.0, "Hearsight, who was here?"), (5.0, "Hey Jarvis, who was here?"),
+        woken(10.5), (10.0, "Hey Jarvis!"), (12.0, "Who was here?"), (14.0, "I see."),
+        woken(20.1), (20.0, "Hey, Jarvis, and yesterday?"),
+        woken(30.8), (30.0, "Hay, Java."), (32.0, "Where are my keys?"),
+        woken(40.05), (40.0, "Hedge of this when was Anna here?"),
+        woken(50.0), (58.0, "Too late."),
+    )  # fmt: skip
+    assert talk.questions == [
+        "Who was here?", "and yesterday?", "Where are my keys?", "Hedge of this when was Anna here?"
+    ]  # fmt: skip
+    assert talk.reply.counts["woken"] == 5
+
+
 def test_a_refusal_is_said_and_a_broken_loudspeaker_costs_one_answer() -> None:
     talk = Talk(follow_up_s=0.0)
     talk.answering.full = True
@@ -184,13 +209,15 @@ class ScriptedOwn:
         return SortedSpeech((Span(0.0, half_s),), others, tuple(True for _ in others))
 
 
-def _listen(mouth: Mouth, *ends: tuple[float, float]) -> tuple[list[Spoken], EarService]:
+def _listen(
+    mouth: Mouth, *ends: tuple[float, float], wake: Wake | None = None
+) -> tuple[list[Spoken], EarService]:
     sound: Channel[AudioBlock] = Channel("overheard", 100, lambda block: True)
     speech: Channel[Spoken] = Channel("spoken", 20)
     worker = Worker("ear")
     service = EarService(
         sound, speech, cast(QuestionEar, ScriptedEar()), cast(OwnSpeech, ScriptedOwn()), cast(Voice, mouth),
-        worker, lambda: 77.0,
+        worker, lambda: 77.0, wake,
     )  # fmt: skip
 
     async def scenario() -> list[Spoken]:
@@ -221,3 +248,17 @@ def test_it_falls_silent_when_somebody_else_speaks_over_it(
     mouth = Mouth(speaking=True)
     _, service = _listen(mouth, *ends)
     assert mouth.stopped == service.interrupted == stopped
+
+
+@pytest.mark.parametrize(("speaking", "told"), [(False, [("hey", 2.0)]), (True, [])])
+def test_a_wake_word_is_told_with_its_time_unless_the_robot_says_it_itself(
+    speaking: bool, told: list[tuple[str, float]]
+) -> None:
+    woken: list[tuple[str, float]] = []
+
+    def hear(samples: NDArray[np.float32]) -> str | None:
+        return "hey" if samples[0] == 1 else None
+
+    wake = Wake(hear, lambda phrase, time_s: woken.append((phrase, time_s)))
+    _listen(Mouth(speaking=speaking), (0, 0), (1, 0), (0, 0), wake=wake)
+    assert woken == told

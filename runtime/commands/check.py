@@ -12,12 +12,15 @@ from drivers.microphone import Microphone
 from memory_store.errors import MemoryStoreError
 from models.errors import ModelError
 from models.manifest import Manifest
-from runtime import compose
+from models.wake_words import PHRASES
+from runtime import compose, compose_speech
 from runtime.commands import session
 from runtime.commands.devices import camera_of, microphone_of
 from runtime.config import Settings
+from runtime.config_talking import peer_of
 from runtime.errors import ConfigError, HearsightError, InstanceError
 from runtime.instance import only_instance
+from runtime.wyoming_engines import describe_peer
 
 Finding = tuple[str, bool, str]
 _FAILURES = (HearsightError, DriverError, ModelError, MemoryStoreError)
@@ -60,6 +63,8 @@ def _findings(options: argparse.Namespace) -> Iterator[Finding]:
         for role, chosen in compose.needed_models(settings):
             yield _probe(f"model for {role}", partial(_model, parts, role, chosen))
         yield _probe("memory", partial(_memory, parts))
+        if settings.voice.enabled:
+            yield from _engines(parts)
     if settings.camera.enabled:
         yield _probe("camera", lambda: _opens(camera_of(settings), settings.camera.device))
     if settings.microphone.enabled:
@@ -80,6 +85,23 @@ def _model(parts: compose.Parts, role: str, chosen: str | None) -> str:
     entry = parts.entry(role, chosen)
     parts.directory(entry)
     return entry.id
+
+
+def _engines(parts: compose.Parts) -> Iterator[Finding]:
+    """The wake word, and speech engines elsewhere."""
+    voice = parts.settings.voice
+    for name in ("recognizer", "synthesizer", "wake"):
+        chosen = getattr(voice, name)
+        if chosen is not None:
+            yield _probe(f"voice.{name}", partial(_engine, parts, chosen))
+
+
+def _engine(parts: compose.Parts, chosen: str) -> str:
+    if chosen in PHRASES:
+        compose_speech.wake_word(parts)
+        return chosen
+    names = describe_peer(*peer_of(chosen))
+    return f"{chosen} ({', '.join(names) or 'offers nothing'})"
 
 
 def _memory(parts: compose.Parts) -> str:
