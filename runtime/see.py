@@ -135,6 +135,7 @@ class Watcher:
             "face_detection": self._detector.provider,
             "face_embedding": self._embedder.provider,
             "objects": self._objects.provider,
+            **({} if self._looks is None else {"appearance": self._looks.provider}),
         }
 
     def _reset(self) -> None:

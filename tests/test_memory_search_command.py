@@ -4,9 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 
 from memory_store import MemoryStore, VectorSpace
+from models.appearance import AppearanceEmbedder
+from models.manifest import Manifest
 from runtime.cli import main
 from tests.memory_samples import SATURDAY_UTC_S, add_clip, add_line
 from tests.pictures import fetched_model
@@ -95,3 +99,36 @@ def test_a_picture_and_a_sound_find_who_they_are_of(memory: Path, capsys: pytest
         assert f"face_{best['id']}" in person["faces"]
         best = search(memory, capsys, "--sound", heard[1], "--kind", "voice", "--k", 1)[0]
         assert f"voice_{best['id']}" in person["voices"]
+
+
+def test_a_picture_without_a_face_finds_the_pictures_that_look_like_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fetched_model("yunet")
+    embedder = AppearanceEmbedder(fetched_model("mobilenet-v3-small"))
+    entry = Manifest.load().default("appearance")
+    rooms = [_room(seed) for seed in range(4)]
+    spaces = [VectorSpace("image", entry.dimension, entry.id)]
+    with MemoryStore.open(tmp_path, spaces) as store, store.transaction():
+        clips = [add_clip(store, number) for number in range(len(rooms))]
+        images = [
+            store.add_node(
+                "image", "", clip_id=clip, start_utc_s=SATURDAY_UTC_S, end_utc_s=SATURDAY_UTC_S,
+                vectors={"image": vector}, provenance={"file": {"path": f"media/{clip}.jpg"}},
+            )
+            for clip, vector in zip(clips, embedder.embed(rooms), strict=True)
+        ]  # fmt: skip
+    for room, image, clip in zip(rooms[:2], images, clips, strict=False):
+        asked = tmp_path / "asked.png"
+        cv2.imwrite(str(asked), cv2.resize(room[8:-8, 12:-4], None, fx=0.8, fy=0.8) // 10 * 9)
+        best, second, *_ = search(tmp_path, capsys, "--picture", asked)
+        assert (best["id"], best["clip"]) == (image, clip)
+        assert best["similarity"] > second["similarity"]
+        (only,) = search(tmp_path, capsys, "--picture", asked, "--before-clip", clips[1])
+        assert only["id"] == images[0]
+
+
+def _room(seed: int) -> np.ndarray:
+    """A picture of flat patches in which no face is found."""
+    patches = np.random.default_rng(seed).integers(30, 255, (3, 5, 3), dtype=np.uint8)
+    return np.asarray(cv2.resize(patches, (320, 192), interpolation=cv2.INTER_NEAREST), np.uint8)

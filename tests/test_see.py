@@ -38,6 +38,13 @@ class NoObjects:
         return []
 
 
+class Provided:
+    """A model of which only the provider is asked."""
+
+    def __init__(self, provider: str) -> None:
+        self.provider = provider
+
+
 def _box(x: float) -> FaceBox:
     return FaceBox(x, 100.0, 100.0, 100.0, 0.95, LANDMARKS * 100 + np.array([x, 100.0], dtype=np.float32))
 
@@ -145,3 +152,13 @@ def test_the_stretches_with_pictures_are_told() -> None:
         (4.0, 5.0),
     ]
     assert watcher.finish().watched == ()
+
+
+def test_every_stage_tells_what_it_runs_on() -> None:
+    models = [Provided(name) for name in ("Cuda", "Tensorrt", "cv2.dnn", "CPU")]
+    watcher = Watcher(
+        *models[:3], PerceiveSettings(), frame_rate_hz=5.0, same_face=0.5, looks=models[3]  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert watcher.providers == {
+        "face_detection": "Cuda", "face_embedding": "Tensorrt", "objects": "cv2.dnn", "appearance": "CPU"
+    }  # fmt: skip
