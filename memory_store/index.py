@@ -11,7 +11,7 @@ from memory_store.database import Database, Row
 from memory_store.filters import Allowed
 from memory_store.index_build import Building, Job, save, to_merge
 from memory_store.index_file import Ids, IndexFile
-from memory_store.index_load import clean, load, scrubbed
+from memory_store.index_load import built_elsewhere, clean, load, scrubbed
 from memory_store.nearest import Near, VectorArray, best_nodes, scan, stored_rows
 from memory_store.records import Vector, VectorSpace
 from memory_store.segment import Segment
@@ -81,9 +81,7 @@ class SpaceIndex:
             near = best_nodes(np.concatenate([nodes, found[0]]), np.concatenate([cosines, found[1]]), k)
             if len(near) == k and near[-1].similarity >= found[2]:
                 return near
-            wanted *= (
-                4  # several vectors of the same nodes, or such that are not allowed or gone: look further
-            )
+            wanted *= 4  # several vectors of the same nodes, or such that are not allowed or gone
         compared = self._compared(segments, query, allowed)
         return best_nodes(np.concatenate([nodes, compared[0]]), np.concatenate([cosines, compared[1]]), k)
 
@@ -212,7 +210,15 @@ class SpaceIndex:
             self._dead = self._held() - sum(segment.alive for segment in self._segments)
 
     def _build(self) -> None:
-        if self._building is None and (jobs := self._jobs(1)):
+        if self._building is not None or not (jobs := self._jobs(1)):
+            return
+        elsewhere = built_elsewhere(self._database, self._file, self._segments or (), self._last_id)
+        for segment in elsewhere:
+            self._take(segment)
+        if elsewhere:
+            self._check()  # what a segment that was let go held beside them is in none now
+            jobs = self._jobs(1)
+        if jobs:
             self._building = Building(jobs[0], self._file)
 
     def _jobs(self, limit: int) -> list[Job]:
@@ -249,9 +255,11 @@ class SpaceIndex:
                 self._check()
 
     def _adopt(self, building: Building) -> None:
+        if building.segment is not None:
+            self._take(building.segment)
+
+    def _take(self, segment: Segment) -> None:
         assert self._segments is not None
-        if (segment := building.segment) is None:
-            return
         self._segments = [*(old for old in self._segments if not old.overlaps(segment)), segment]
         self._tail.keep(np.flatnonzero(~np.isin(self._tail.ids, segment.ids)))
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import hnswlib
 import numpy as np
@@ -70,6 +71,11 @@ class StoredGraph:
     name: str | None
 
 
+# The graphs of this process that are in a file as it now is: whoever opens the same memory takes them over. A graph
+# is never changed; its width of search is set before each search, and a graph searched by two may use the other's.
+_IN_MEMORY: WeakValueDictionary[tuple[int, ...], StoredGraph] = WeakValueDictionary()
+
+
 @dataclass(frozen=True)
 class IndexFile:
     """Where the graphs of one space are kept."""
@@ -113,7 +119,9 @@ class IndexFile:
             )
             self._write_sidecar(name, sidecar)
         vectors, ids = self._mapped(name, sidecar)
-        return replace(stored, vectors=vectors, ids=ids, name=name)
+        saved = replace(stored, vectors=vectors, ids=ids, name=name)
+        _IN_MEMORY[_state(self.path(name))] = saved
+        return saved
 
     def load(self, name: str) -> StoredGraph | str:
         """The graph, or why it is not to be used. hnswlib itself checks nothing."""
@@ -126,6 +134,9 @@ class IndexFile:
                 return f"{path} has not the {sidecar.file_bytes} bytes of its sidecar"
             with open(path, "rb") as file:
                 header = file.read(_HEADER.size)
+            state = _state(path)
+            if (shared := _IN_MEMORY.get(state)) is not None and len(shared.ids) == sidecar.count:
+                return shared
             if len(header) < _HEADER.size or _crc32(path) != sidecar.crc32:
                 return f"{path} is damaged: its checksum is not that of its sidecar"
         except OSError as error:
@@ -144,7 +155,9 @@ class IndexFile:
         except RuntimeError as error:
             return f"{path} is refused by hnswlib ({error})"
         vectors, ids = self._mapped(name, sidecar)
-        return StoredGraph(graph, vectors, ids, _pairs(sidecar.duplicates), name)
+        stored = StoredGraph(graph, vectors, ids, _pairs(sidecar.duplicates), name)
+        _IN_MEMORY[state] = stored
+        return stored
 
     def scrub(self, name: str, rows: Ids, duplicates: Ids) -> None:
         """Overwrite some rows with zeros, and set what duplicates remain; raises OSError."""
@@ -254,6 +267,12 @@ def _write_graph(graph: hnswlib.Index, path: Path) -> int:
         file.flush()
         os.fsync(file.fileno())
     return crc32
+
+
+def _state(path: Path) -> tuple[int, ...]:
+    """What tells one content of a file from another."""
+    stat = path.stat()
+    return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _pairs(values: list[list[int]]) -> Ids:

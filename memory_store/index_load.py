@@ -47,6 +47,16 @@ def load(database: Database, file: IndexFile, last_id: int) -> list[Segment]:
     return sorted(chosen, key=lambda segment: int(segment.ids[0]))
 
 
+def built_elsewhere(
+    database: Database, file: IndexFile, held: Sequence[Segment], last_id: int
+) -> list[Segment]:
+    """The segments that another connection built since, of vectors that this one knows of; nothing is deleted."""
+    known = {segment.stored.name for segment in held}
+    loaded = [file.load(name) for name in file.names() if name not in known]
+    segments = [Segment(stored) for stored in loaded if not isinstance(stored, str)]
+    return [segment for segment in segments if _holds_the_same(database, file, segment, last_id)]
+
+
 def _holds_the_same(database: Database, file: IndexFile, segment: Segment, last_id: int) -> bool:
     """Whether a sample, the newest included, is what the database holds under those ids."""
     ids = segment.ids

@@ -58,6 +58,7 @@ class Opened:
     first_search_s: float
     anonymous_mib: float  # memory of its own, beyond what the imports take
     mapped_mib: float  # pages of files, which the system may drop
+    second_mib: float  # memory of its own that a second connection of the process takes
 
 
 def line(number: int) -> str:
@@ -167,13 +168,17 @@ def _memory_mib() -> tuple[float, float]:
 def _open_and_ask(directory: Path, name: str, dimension: int, model: str, query: list[float]) -> Opened:
     before = _memory_mib()
     start_s = time.perf_counter()
-    store, _ = opened(directory, VectorSpace(name, dimension, model))
+    space = VectorSpace(name, dimension, model)
+    store, _ = opened(directory, space)
     open_s = time.perf_counter() - start_s
     with store:
         assert store.search_node(vector=query, k=10, threshold=-1.0)
         first_search_s = time.perf_counter() - start_s - open_s
         after = _memory_mib()
-    return Opened(open_s, first_search_s, after[0] - before[0], after[1] - before[1])
+        with opened(directory, space)[0] as second:
+            assert second.search_node(vector=query, k=10, threshold=-1.0)
+            second_mib = _memory_mib()[0] - after[0]
+    return Opened(open_s, first_search_s, after[0] - before[0], after[1] - before[1], second_mib)
 
 
 if __name__ == "__main__":

@@ -151,4 +151,5 @@ def _table(figures: dict[str, Any], nodes: int) -> list[tuple[str, str, str]]:
             "10 s",
         ),
         ("memory per 100,000 nodes", f"{figures['anonymous_mib_per_100000_nodes']} MiB", ""),
+        ("a second connection of the process", f"{start['second_mib']:.1f} MiB", ""),
     ]

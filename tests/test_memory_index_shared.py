@@ -1,0 +1,51 @@
+"""Two connections to one memory in one process, as a live daemon has: one index in memory, and what either builds."""
+
+from pathlib import Path
+
+from memory_store import MemoryStore
+from tests.memory_samples import unit
+from tests.test_memory_index import COUNT, add_vectors, exact, nearest, open_large, settle
+
+
+def test_two_connections_of_a_process_hold_the_graphs_once(tmp_path: Path) -> None:
+    vectors = [unit(seed) for seed in range(3 * COUNT)]
+    with open_large(tmp_path) as writer, open_large(tmp_path) as reader:
+        nodes = add_vectors(writer, vectors[:COUNT])
+        settle(writer)
+        assert nearest(reader, vectors[7], 1) == [nodes[7]]
+        assert _graphs(reader) == _graphs(writer)
+        nodes += add_vectors(writer, vectors[COUNT:])
+        settle(writer)
+        assert nearest(reader, vectors[-1], 1) == [nodes[-1]]
+        with reader.transaction():
+            reader.save_trace("Where?", "Here.", {})
+        assert _graphs(reader) == _graphs(writer)
+        by_node = dict(zip(nodes, vectors, strict=True))
+        for seed in range(9000, 9020):
+            assert nearest(reader, unit(seed)) == nearest(writer, unit(seed)) == exact(by_node, unit(seed))
+        with writer.transaction():
+            writer._database.write("DELETE FROM nodes WHERE id = ?", (nodes[0],))
+        assert nodes[0] not in nearest(reader, vectors[0])
+    with open_large(tmp_path) as alone:
+        assert nearest(alone, vectors[5], 1) == [nodes[5]]
+
+
+def test_what_two_connections_built_apart_is_whole_together(tmp_path: Path) -> None:
+    vectors = [unit(seed) for seed in range(3 * COUNT)]
+    with open_large(tmp_path) as one, open_large(tmp_path) as two:
+        nodes = add_vectors(one, vectors[: COUNT // 2])
+        settle(one)
+        nodes += add_vectors(one, vectors[COUNT // 2 : COUNT])
+        two._indexes["text"].rebuild()  # as one graph of all
+        nodes += add_vectors(one, vectors[COUNT:])
+        settle(one)
+        with two.transaction():
+            two.save_trace("Where?", "Here.", {})
+        for vector, node in zip(vectors[::17], nodes[::17], strict=True):
+            assert nearest(one, vector, 1) == nearest(two, vector, 1) == [node]
+
+
+def _graphs(store: MemoryStore) -> set[int]:
+    segments = store._indexes["text"]._segments
+    assert segments
+    return {id(segment.stored.graph) for segment in segments}
