@@ -9,8 +9,17 @@ from numpy.typing import NDArray
 from memory_store import MemoryStore, VectorSpace
 from offline_tools.bench.dialogues import Asked, Dialogue, Session, Turn, remember
 from offline_tools.bench.embedding_cache import EmbeddingCache
-from offline_tools.bench.evidence_recall import Models, figures_of, measured, recall_at, rows_of
+from offline_tools.bench.evidence_recall import (
+    Found,
+    Models,
+    figures_of,
+    measured,
+    recall_at,
+    reciprocal_rank,
+    rows_of,
+)
 from offline_tools.bench.locomo_recall import read_dialogues
+from offline_tools.bench.longmemeval_recall import as_one, by_session
 from tests.household import embed_words
 from tests.memory_samples import SATURDAY_UTC_S
 
@@ -59,6 +68,20 @@ def test_each_question_is_asked_in_every_way_and_counted() -> None:
     figures = figures_of(found)
     assert list(figures) == ["1", "2", "all"] and figures["all"]["robot"] == [1.0, 1.0, 1.0]
     assert rows_of("talk", figures)[2][2].startswith("level in")
+
+
+def test_sessions_are_ranked_by_their_first_turn_and_histories_are_joined() -> None:
+    asked = Asked("When?", "1", frozenset({"b", "d"}))
+    found = by_session(
+        Found("talk", asked, {"robot": ["a#1", "a#2", "b#0", "c#1", "b#9"], "none": ["a#1"]}, 0.0)
+    )
+    assert found.ranked["robot"] == ["a", "b", "c"]
+    assert recall_at([found], "robot", 1) == 0.0 and recall_at([found], "robot", 2) == 0.5
+    assert reciprocal_rank([found, found], "robot") == 0.5 and reciprocal_rank([found], "none") == 0.0
+    later = Dialogue("later", [Session(0.0, [])], [asked], SATURDAY_UTC_S + 9e5)
+    joined = as_one([TALK, later])
+    assert [session.start_utc_s for session in joined.sessions][:2] == [0.0, SATURDAY_UTC_S]
+    assert len(joined.questions) == 3 and joined.asked_utc_s == later.asked_utc_s
 
 
 def test_a_benchmark_file_is_read_with_its_evidence_as_it_is_told() -> None:

@@ -158,14 +158,24 @@ def recall_at(found: Iterable[Found], method: str, k: int) -> float:
     return float(np.mean(shares)) if shares else float("nan")
 
 
-def figures_of(found: Sequence[Found]) -> dict[str, dict[str, list[float]]]:
-    """By category, then "all": for each method the recall at each of KS."""
+def reciprocal_rank(found: Iterable[Found], method: str) -> float:
+    """The mean over questions of 1 / the place of the first evidence; 0 where none was found."""
+    values = []
+    for item in found:
+        places = (place for place, key in enumerate(item.ranked[method], 1) if key in item.question.evidence)
+        first = next(places, None)
+        values.append(0.0 if first is None else 1.0 / first)
+    return float(np.mean(values)) if values else float("nan")
+
+
+def figures_of(found: Sequence[Found], ks: Sequence[int] = KS) -> dict[str, dict[str, list[float]]]:
+    """By category, then "all": for each method the recall at each of `ks`."""
     by_category: dict[str, list[Found]] = defaultdict(list)
     for item in found:
         by_category[item.question.category].append(item)
     groups = {**{name: by_category[name] for name in sorted(by_category)}, "all": list(found)}
     return {
-        name: {method: [round(recall_at(items, method, k), 4) for k in KS] for method in METHODS}
+        name: {method: [round(recall_at(items, method, k), 4) for k in ks] for method in METHODS}
         for name, items in groups.items()
     }
 
@@ -178,7 +188,11 @@ def rows_of(title: str, figures: Mapping[str, Mapping[str, Sequence[float]]]) ->
             f"{method} " + "/".join(f"{100 * value:.1f}" for value in values)
             for method, values in methods.items()
         )
-        others = [(methods["robot"][i], methods[name][i]) for name in METHODS[1:] for i in range(len(KS))]
+        others = [
+            (best, value)
+            for name in METHODS[1:]
+            for best, value in zip(methods["robot"], methods[name], strict=True)
+        ]
         level, below = (sum(test) for test in ([a == b for a, b in others], [a < b for a, b in others]))
         verdict = f"level in {level}, below in {below} places" if level or below else "above each"
         rows.append((f"{title}: {category}", told, verdict))
