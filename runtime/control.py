@@ -15,6 +15,7 @@ from runtime.evidence_pool import EvidencePool
 from runtime.evidence_words import evidence_line
 from runtime.fact_answers import answer_from_facts
 from runtime.grounding import coverage, found_terms
+from runtime.heard import trust_last
 from runtime.name_evidence import maybe_names
 from runtime.object_answers import answer_about_objects
 from runtime.pictures import pictures_of
@@ -254,6 +255,7 @@ class Control:
             ),
         )
         strong = [item for item in ranked if item.id in pool.strong]
+        strong = [item for item in strong if not trust_last(item.line, question.text)] or strong
         if not strong and self._policy == "best_effort":
             strong = ranked
         if not strong:

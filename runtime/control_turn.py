@@ -8,6 +8,7 @@ from typing import Literal
 from models.language import LanguageModel, Message
 from runtime.answer import Evidence
 from runtime.evidence_words import evidence_line
+from runtime.heard import trust_last
 from runtime.prompts import Prompt
 from runtime.quotes import only_asks
 from runtime.say import Speech
@@ -52,7 +53,7 @@ def build_prompt(
     The best stands last, next to the question; what is left out has the lowest score, or only asks something itself.
     """
     budget = language.context_tokens - reply_tokens
-    ranked = sorted(evidence, key=lambda item: (only_asks(item.line), -item.score, item.id))
+    ranked = sorted(evidence, key=lambda item: _rank(item, question))
     count, examples = min(len(ranked), max_shown), len(prompt.examples)
     while True:
         shown = ranked[:count][::-1]
@@ -63,6 +64,10 @@ def build_prompt(
             count -= 1
         else:
             examples -= 1
+
+
+def _rank(item: Evidence, question: str) -> tuple[bool, bool, float, int]:
+    return trust_last(item.line, question), only_asks(item.line), -item.score, item.id
 
 
 def _messages(

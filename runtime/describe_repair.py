@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memory_store.tags import Tag, find_tags, replace_tags
 from runtime.grounding import content_terms, coverage, squash
+from runtime.heard import unordered
 from runtime.quotes import quote_in, sentences_in, states_something
 from runtime.salvage import MOST_CHARACTERS, LineKind, SalvagedLine, salvage, without_thoughts
 from runtime.third_person import in_third_person
@@ -130,7 +131,9 @@ def _fault(
         return "ungrounded"
     if _PRESENCE.search(line.text):
         return "presence"  # who and what is in view is written by code
-    if max(coverage(terms, replace_tags(other, lambda tag: " ")) for other in clip_lines) < MIN_GROUNDED:
+    believed = filter(None, map(unordered, clip_lines))
+    shares = (coverage(terms, replace_tags(other, lambda tag: " ")) for other in believed)
+    if max(shares, default=0.0) < MIN_GROUNDED:
         return "ungrounded"  # its words must stand together in one line: two lines mixed make a falsehood
     if line.kind == "semantic" and not _was_stated(terms, clip_lines):
         return "not_stated"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from runtime.answer import Evidence
 from runtime.grounding import content_terms, coverage, language_of, squash
+from runtime.heard import stated_in, unordered
 from runtime.question import Question, is_named
 from runtime.quotes import quote_in, speaker_in
 from runtime.say import Speech
@@ -79,11 +80,8 @@ def fault_of(
     for name in _NAME.findall(text):
         if name.casefold() not in proof.casefold() and name.casefold() not in question.text.casefold():
             return f"the name {name} stands in no memory cited"
-    terms = content_terms(text)
-    for label in labels:
-        terms = [term for term in terms if term not in label.casefold()]
-    least = MIN_GROUNDED_ZH if language_of(text) == "zh" else MIN_GROUNDED
-    if terms and coverage(terms, proof) < least:
+    terms = _content(text, labels)
+    if terms and coverage(terms, proof) < _least(text):
         return "its words stand in no memory cited"
     return _swapped(text, proof, question, labels)
 
@@ -102,12 +100,31 @@ def _swapped(text: str, proof: str, question: Question, labels: Sequence[str]) -
     return f"it tells of {others[0]} what was asked about {lost[0]}" if lost and others else ""
 
 
+def _content(text: str, labels: Sequence[str]) -> list[str]:
+    return [term for term in content_terms(text) if all(term not in label.casefold() for label in labels)]
+
+
+def _least(text: str) -> float:
+    return MIN_GROUNDED_ZH if language_of(text) == "zh" else MIN_GROUNDED
+
+
+def _is_stated(text: str, proof: Sequence[Evidence], labels: Sequence[str]) -> bool:
+    """Whether no word of the answer hangs on a screen's or a stranger's words, on a request or on orders alone."""
+    terms = _content(text, labels)
+    stated = "\n".join(f"{stated_in(item.line)} {unordered(item.asked)}" for item in proof)
+    whole = "\n".join(f"{item.line} {item.asked}" for item in proof)
+    return coverage(terms, stated) >= coverage(terms, whole) if terms else bool(stated.strip())
+
+
 def as_told(
     text: str, proof: Sequence[Evidence], question: Question, labels: Sequence[str], speech: Speech
 ) -> str:
-    """The answer, or the words of the person quoted: where it speaks as they do ("my keys"), or tells no "who"."""
+    """The answer, or the words that it rests on with who said them.
+
+    Quoted where it speaks as they do ("my keys"), tells no "who", or rests on what may only be told as heard.
+    """
     names_nobody = _ASKS_WHO.search(question.text) and not any(is_named(label, text) for label in labels)
-    if not _FIRST_PERSON.search(text) and not names_nobody:
+    if not _FIRST_PERSON.search(text) and not names_nobody and _is_stated(text, proof, labels):
         return text if text.startswith(tuple(labels)) else text[:1].upper() + text[1:]
     parts = []
     for item in proof:

@@ -16,6 +16,7 @@ from memory_store.tags import find_tags
 from runtime.answer import Evidence, Search
 from runtime.evidence_words import question_before
 from runtime.grounding import coverage
+from runtime.heard import trust_last
 from runtime.pictures import picture_words
 from runtime.privacy import EVERYBODY, Audience
 from runtime.question import Question
@@ -158,7 +159,11 @@ class Recall:
             )
         if question.terms:  # that somebody was in view answers no question about something
             hits = [hit for hit in hits if hit.node.provenance.get("event") != "seen"]
-        return self._not_told_twice(_best(hits, 2 * self.limits.hits))[: self.limits.hits]
+        hits = _best(hits, len(hits))
+        hits.sort(
+            key=lambda hit: trust_last(hit.node.text, question.text)
+        )  # however often a screen repeats itself
+        return self._not_told_twice(hits[: 2 * self.limits.hits])[: self.limits.hits]
 
     def _not_told_twice(self, hits: list[Hit]) -> list[Hit]:
         """The hits without facts that were read from another hit: what was really said is the better evidence."""
