@@ -44,10 +44,15 @@ class LiveSource:
         self.late_items = 0
         self._origin_s: float | None = None
         self._overhear: Callable[[AudioBlock], None] | None = None
+        self._oversee: Callable[[Frame], None] | None = None
 
     def overhear(self, take: Callable[[AudioBlock], None]) -> None:
         """Have each block given to `take` as soon as it is heard, `hold_s` before `items` gives it."""
         self._overhear = take
+
+    def oversee(self, take: Callable[[Frame], None]) -> None:
+        """Have each frame given to `take` as soon as it is seen."""
+        self._oversee = take
 
     def media_s(self) -> float:
         """The time that a block or frame of this moment has; 0 before `items` is pulled."""
@@ -74,8 +79,10 @@ class LiveSource:
                     picture = self._seen()
                     if picture is not None and picture.time_s > last_picture_s:
                         number, last_picture_s = number + 1, picture.time_s
-                        item: Frame | AudioBlock = Frame(max(0.0, picture.time_s - origin_s), picture.image)
-                        heapq.heappush(held, (item.time_s, number, item))
+                        frame = Frame(max(0.0, picture.time_s - origin_s), picture.image)
+                        if self._oversee is not None:
+                            self._oversee(frame)
+                        heapq.heappush(held, (frame.time_s, number, frame))
                 while held and held[0][0] <= now_s - self._hold_s:
                     item = heapq.heappop(held)[2]
                     if item.time_s < emitted_s:

@@ -25,6 +25,21 @@ _SOUNDS = (
 )  # fmt: skip
 _UNHEARD = re.compile(r"[ˈˌː\s]|\([a-z-]+\)")
 
+_LEAD = r"^(?:(?:so|and|but|well|okay|ok|hey|hi|hello|please|tell me|um|uh)\b[\s,]*)*"
+_ASKS = re.compile(
+    _LEAD + r"(?:(?:who|whom|whose|what|when|where|which|why|how)(?:['’]s|['’]re)?\s+\w+"
+    r"|(?:did|do|does|is|are|was|were|has|have|had|can|could)\s+\w+\s+\w+).*\?$",
+    re.IGNORECASE,
+)
+_TELL = re.compile(
+    _LEAD.replace("|tell me", "")
+    + r"(?:tell|remind|show)\s+me\s+(?:who|what|when|where|which|why|how|about|of)\b",
+    re.IGNORECASE,
+)
+_ASKS_ZH = re.compile(
+    r"(?:谁|什么|哪|几|多少|怎么|为什么|是不是|有没有).*[?？。]?$|[吗呢][?？。]?$|^(?:请)?告诉我"
+)
+
 Pronounce = Callable[[Sequence[str]], Sequence[str]]
 
 
@@ -55,6 +70,16 @@ class Address:
             if any(_alike(_classes(sound), name) for name in self._sounds):
                 return _sentence(asked)
         return None
+
+
+def reads_as_question(text: str) -> bool:
+    """Whether a text ends in a question that begins as one, or asks to be told something: what a robot may be asked.
+
+    Of somebody who only looks at the robot, so in doubt it does not: "Really?" and "You know?" are no questions.
+    """
+    last = text.strip().rstrip('"”’ ')
+    asked = re.split(r"(?<=[.!?。！？])\s*(?=\S)", last)[-1]
+    return bool(_ASKS.match(asked) or _TELL.match(asked) or _ASKS_ZH.search(asked))
 
 
 def wake_name(model: str) -> str:

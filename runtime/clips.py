@@ -199,6 +199,10 @@ class Live:
         """Have sound given to `take` as soon as it is heard; called from the thread that pulls `items`."""
         self._source.overhear(take)
 
+    def oversee(self, take: Callable[[Frame], None]) -> None:
+        """Have frames given to `take` as soon as they are seen; called from the same thread."""
+        self._source.oversee(take)
+
     def media_s(self) -> float:
         """The time that sound of this moment has."""
         return self._source.media_s()

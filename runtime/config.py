@@ -16,6 +16,7 @@ from pydantic import (
     Field,
     ValidationError,
     field_validator,
+    model_validator,
 )
 
 from runtime.config_section import Section
@@ -189,6 +190,12 @@ class Settings(Section):
     api: ApiSettings = Field(default_factory=ApiSettings)
     wyoming: WyomingSettings = WyomingSettings()
     supervisor: SupervisorSettings = SupervisorSettings()
+
+    @model_validator(mode="after")
+    def _sees_who_looks(self) -> Settings:
+        if "look" in self.voice.addressed_by and not self.camera.enabled:
+            raise ValueError("voice.addressed_by has look, which needs the camera: set camera.enabled: true")
+        return self
 
 
 def load_settings(path: Path) -> Settings:

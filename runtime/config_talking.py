@@ -44,7 +44,7 @@ class VoiceSettings(Section):
     loudspeaker: int | str | None = None
     recognizer: Peer | None = None
     synthesizer: Peer | None = None
-    addressed_by: tuple[Literal["name", "push", "wake"], ...] = ("name", "push")
+    addressed_by: tuple[Literal["name", "push", "wake", "look"], ...] = ("name", "push")
     wake: WakeWord | None = None
     also_called: tuple[str, ...] = ()
     end_silence_s: float = Field(0.8, ge=0.2, le=5)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.media import AudioBlock, DriverError
+from drivers.media import AudioBlock, DriverError, Frame
 from models.errors import ModelError
 from models.speech import Transcript
 from models.voices import Span
-from runtime.address import Address, wake_name
+from runtime.address import Address, reads_as_question, wake_name
 from runtime.answering import AnsweringService, Asked
 from runtime.channel import Channel
 from runtime.config_talking import VoiceSettings
 from runtime.errors import HearsightError
+from runtime.gaze import AFTER_S, BEFORE_S, RecentFrames
 from runtime.hear import SAMPLE_RATE_HZ
 from runtime.own_speech import OwnSpeech
 from runtime.question_ear import QuestionEar, Spoken
@@ -68,6 +69,7 @@ class EarService:
         worker: Worker,
         clock: Callable[[], float],
         wake: Wake | None = None,
+        frames: RecentFrames | None = None,
     ) -> None:
         self._sound = sound
         self._speech = speech
@@ -77,6 +79,11 @@ class EarService:
         self._worker = worker
         self._clock = clock
         self._wake = wake
+        self._frames = frames
+        self._glimpsed: tuple[float, tuple[Frame, ...]] = (
+            -1.0,
+            (),
+        )  # when speech began, and what was seen then
         self.interrupted = 0
 
     async def run(self) -> None:
@@ -84,14 +91,29 @@ class EarService:
         async for block in self._sound:
             await self._listen_for_wake_word(block)
             spoken = await self._worker.call(self._others_speech, block)
+            self._glimpse(self._ear.began_s, self._ear.speaking_s)
             if spoken is not None:
-                await self._speech.put(replace(spoken, heard_s=self._clock()))
+                await self._speech.put(replace(spoken, heard_s=self._clock(), frames=self._seen(spoken)))
             elif self._voice.speaking and self._ear.speaking_s >= BARGE_IN_S:
                 latest = self._ear.latest(BARGE_WINDOW_S)
                 if await self._worker.call(self._others_s, latest) >= BARGE_IN_S and self._voice.speaking:
                     self._voice.stop()
                     self.interrupted += 1
         await self._speech.close()
+
+    def _glimpse(self, began_s: float | None, speaking_s: float) -> None:
+        """Take what is seen around the beginning of speech, before the frames of then are gone."""
+        if self._frames is not None and began_s not in (None, self._glimpsed[0]) and speaking_s >= AFTER_S:
+            self._glimpsed = (began_s, self._frames.between(began_s - BEFORE_S, began_s + AFTER_S))
+
+    def _seen(self, spoken: Spoken) -> tuple[Frame, ...]:
+        if self._frames is None:
+            return ()
+        began_s, frames = self._glimpsed
+        self._glimpsed = (-1.0, ())
+        if frames and spoken.start_s <= began_s <= spoken.end_s:
+            return frames
+        return self._frames.between(spoken.start_s - BEFORE_S, spoken.start_s + AFTER_S)
 
     async def _listen_for_wake_word(self, block: AudioBlock) -> None:
         """What the robot itself says wakes nobody."""
@@ -124,8 +146,9 @@ class EarService:
 class ReplyService:
     """Speech in; what is said to the robot is answered aloud.
 
-    It is spoken to by its name, after `listen` was called, with or after a wake word, or right after it has answered.
-    named: makes an Address of one name, for wake words.
+    It is spoken to by its name, after `listen` was called, with or after a wake word, right after it has answered, or
+    by a question while a resident looks at it, if `looking` is there to find them. named: makes an Address of one
+    name, for wake words.
     """
 
     def __init__(
@@ -141,6 +164,7 @@ class ReplyService:
         named: Callable[[str], Address],
         worker: Worker,
         clock: Callable[[], float],
+        looking: Callable[[Sequence[Frame]], Awaitable[int | None]] | None = None,
     ) -> None:
         self._speech = speech
         self._transcribe = transcribe
@@ -153,6 +177,7 @@ class ReplyService:
         self._clock = clock
         self._open_until_s = -1.0
         self._named = named
+        self._looking = looking
         self._woken: tuple[str, float] | None = None  # by which phrase, and when
         self.turns: deque[SpokenTurn] = deque(maxlen=100)
         self.counts: Counter[str] = Counter()
@@ -180,6 +205,9 @@ class ReplyService:
         transcript = await self._worker.call(self._transcribe, spoken.samples)
         understood_s = self._clock()
         question = await self._worker.call(self._question, transcript.text, spoken)
+        if question is None and await self._is_looked_at(transcript.text, spoken):
+            self.counts["looked"] += 1
+            question = transcript.text
         if question is None:
             self.counts["overheard"] += 1
             return
@@ -198,6 +226,13 @@ class ReplyService:
             )
         )
         self._open_until_s = self._clock() + self._settings.follow_up_s
+
+    async def _is_looked_at(self, text: str, spoken: Spoken) -> bool:
+        """Whether a question is asked while a resident looks here, and not in somebody else's voice."""
+        if self._looking is None or not reads_as_question(text):
+            return False
+        looks = await self._looking(spoken.frames)
+        return looks is not None and await self._asker_of(spoken.samples) in (None, looks)
 
     def _question(self, text: str, spoken: Spoken) -> str | None:
         """What is asked; "" for the robot's name or a wake word alone; None where it is not spoken to."""

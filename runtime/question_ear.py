@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.media import AudioBlock
+from drivers.media import AudioBlock, Frame
 from models.voice_activity import ActivityStream
 from runtime.hear import SAMPLE_RATE_HZ
 
@@ -23,12 +23,16 @@ GAP_S = 0.05  # blocks further apart than this do not belong to one stretch
 
 @dataclass(frozen=True, eq=False)
 class Spoken:
-    """One stretch of speech and the sound around it; times are the blocks'. heard_s: when its end was known."""
+    """One stretch of speech and the sound around it; times are the blocks'.
+
+    heard_s: when its end was known; frames: what was seen while it began, where somebody wants to know.
+    """
 
     start_s: float
     end_s: float
     samples: NDArray[np.float32]
     heard_s: float = 0.0
+    frames: tuple[Frame, ...] = ()
 
 
 class QuestionEar:
@@ -43,6 +47,11 @@ class QuestionEar:
         self._judged_s = 0.0  # up to where the activity is known
         self._speech_s: float | None = None
         self._last_voice_s = 0.0
+
+    @property
+    def began_s(self) -> float | None:
+        """When the speech that goes on now began; None in silence."""
+        return self._speech_s
 
     @property
     def speaking_s(self) -> float:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from drivers.media import AudioBlock
+from models.faces import FaceEmbedder
 from models.phonemes import phonemizer
 from models.voices import VoiceActivity
 from runtime import compose
@@ -18,6 +19,7 @@ from runtime.channel import Channel, ChannelClosed
 from runtime.clips import Live
 from runtime.compose_speech import Elsewhere, SpeechEngines, configured_engines, wake_word
 from runtime.conversing import EarService, ReplyService, Wake
+from runtime.gaze import Looker, RecentFrames
 from runtime.own_speech import OwnSpeech
 from runtime.question_ear import QuestionEar, Spoken
 from runtime.serving import Serving
@@ -97,6 +99,10 @@ def build_talking(
         hearing=workers["reply"],
         answering=answer_worker,
     )
+    frames = looker = None
+    if "look" in settings.addressed_by:
+        frames, looker = RecentFrames(), _looker(parts, serving, workers["reply"], answer_worker)
+        live.oversee(frames.see)
     reply = ReplyService(
         spoken,
         engines.transcribe,
@@ -106,6 +112,7 @@ def build_talking(
         settings,
         address=Address((parts.settings.robot.name, *settings.also_called), _pronounced),
         named=lambda name: Address((name,), _pronounced),
+        looking=looker.of if looker is not None else None,
         worker=workers["reply"],
         clock=live.media_s,
     )
@@ -115,7 +122,7 @@ def build_talking(
     wake = wake_word(parts)
     listening = EarService(
         sound, spoken, ear, own, voice, workers["ear"], live.media_s,
-        None if wake is None else Wake(wake.hear, reply.woken),
+        None if wake is None else Wake(wake.hear, reply.woken), frames,
     )  # fmt: skip
     elsewhere = dict(engines.elsewhere)
     if isinstance(wake, WyomingWake):
@@ -124,6 +131,19 @@ def build_talking(
     talking = Talking(listening, reply, voice, sound, elsewhere)
     serving.states["voice"] = talking.state
     return talking
+
+
+def _looker(parts: compose.Parts, serving: Serving, seeing: Worker, answer_worker: Worker) -> Looker:
+    faces = parts.entry("face_embedding")
+    embedder = FaceEmbedder(parts.directory(faces), accelerator=parts.settings.models.accelerator)
+    return Looker(
+        compose.face_detector(parts),
+        embedder,
+        compose.face_rule(faces),
+        serving.store,
+        seeing=seeing,
+        answering=answer_worker,
+    )
 
 
 def _pronounced(texts: Sequence[str]) -> Sequence[str]:

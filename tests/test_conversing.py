@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from drivers.media import AudioBlock, DriverError
+from drivers.media import AudioBlock, DriverError, Frame
 from models.speech import Transcript
 from models.voices import Span
 from runtime.address import Address
@@ -69,7 +69,9 @@ class Mouth:
 class Talk:
     """A reply service whose clock is the start of what was said last."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(
+        self, looking: Callable[[Sequence[Frame]], Awaitable[int | None]] | None = None, **settings: Any
+    ) -> None:
         self.answering, self.mouth = Answering(), Mouth()
         self.now_s = 0.0
         self.texts: list[str] = []
@@ -80,7 +82,7 @@ class Talk:
             cast(Voice, self.mouth), VoiceSettings(enabled=True, **settings),
             address=Address(("Hearsight",), lambda texts: texts),
             named=lambda name: Address((name,), lambda texts: [text.casefold() for text in texts]),
-            worker=self.worker, clock=lambda: self.now_s,
+            worker=self.worker, clock=lambda: self.now_s, looking=looking,
         )  # fmt: skip
 
     def _transcribe(self, samples: NDArray[np.float32]) -> Transcript:
@@ -189,7 +191,7 @@ def test_a_refusal_is_said_and_a_broken_loudspeaker_costs_one_answer() -> None:
 class ScriptedEar:
     """Ends a stretch of speech at each block whose first sample is 1; speaks all the time."""
 
-    speaking_s = 2.0
+    speaking_s, began_s = 2.0, None
 
     def hear(self, block: AudioBlock) -> Spoken | None:
         self.block = block

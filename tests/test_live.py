@@ -57,6 +57,9 @@ def in_order(items: list[Frame | AudioBlock]) -> bool:
 
 def test_both_devices_in_order_on_one_clock() -> None:
     house = Household()
+    at_once: list[Frame | AudioBlock] = []
+    house.source.overhear(at_once.append)
+    house.source.oversee(at_once.append)
     begin_s = time.monotonic()
     items = house.items(1.5)
     took_s = time.monotonic() - begin_s
@@ -65,6 +68,7 @@ def test_both_devices_in_order_on_one_clock() -> None:
     assert in_order(items) and items[0].time_s >= 0.0 and items[-1].time_s <= took_s
     assert 8 <= len(pictures) <= 16 and 8 <= len(sounds) <= 16
     assert house.source.late_items == 0
+    assert {id(item) for item in items} <= {id(item) for item in at_once}
     assert not [thread for thread in threading.enumerate() if thread.name == "camera"]
     assert all(stream.state == "closed" for stream in house.backend.streams)
 

@@ -9,6 +9,7 @@ from offline_tools.bench.report import BenchmarkError
 
 BENCHMARKS = (
     "visitors",
+    "looking",
     "faces",
     "voices",
     "diarization",
