@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from runtime.grounding import content_terms
 from runtime.object_kinds import find_kinds
 from runtime.question import Question
 
@@ -63,6 +64,8 @@ _LEFT = re.compile(
     r"(?:leave|put|place|keep|store|hide|lose|last)\b)|^have you (?:seen|found)\b",
     re.IGNORECASE,
 )
+_NEXT_WORD = re.compile(r" ([a-z]{3,})\b", re.IGNORECASE)
+_FORM = re.compile(r"(?:ed|ing|ly)$", re.IGNORECASE)
 _NOBODY = frozenset(("Where", "Who", "What", "That", "There", "It", "Here", "How", "When", "你们", "他们"))
 
 
@@ -73,7 +76,7 @@ def read_object_question(question: Question) -> ObjectQuestion | None:
     ask = next((ask for ask, form in (_CHINESE if chinese else _ENGLISH) if form.search(text)), None)
     if ask is None or (ask == "where" and _NOT_WHERE.search(text)):
         return None
-    found = find_kinds(text)
+    found = [kind for kind in find_kinds(text) if chinese or not _goes_on(text[kind[1] :])]
     label = found[0][2] if found else ""
     terms = tuple(term for term in question.terms if not _VERBS.match(term) and not _is_part(term))
     if not label and (ask != "where" or not terms or not _names_a_thing(text, chinese)):
@@ -81,6 +84,12 @@ def read_object_question(question: Question) -> ObjectQuestion | None:
     owners = tuple(person.id for person in question.persons)
     name = _owner_name(text[: found[0][0]] if found else text, chinese)
     return ObjectQuestion(ask, label, terms, owners, "" if owners else name)
+
+
+def _goes_on(rest: str) -> bool:
+    """Whether the name goes on behind the word for a kind, as in "car keys": then it is no thing of that kind."""
+    word = _NEXT_WORD.match(rest)
+    return bool(word and content_terms(word[1]) and not _VERBS.match(word[1]) and not _FORM.search(word[1]))
 
 
 def _is_part(term: str) -> bool:

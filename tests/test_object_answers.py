@@ -16,7 +16,9 @@ from runtime.object_changes import PlacedThing
 from runtime.object_claims import claim_objects
 from runtime.object_identity import Seen, Thing
 from runtime.object_places import Spot
+from runtime.object_question import read_object_question
 from runtime.privacy import Audience
+from runtime.question import read_question
 from runtime.recall import Recall
 from runtime.see import FaceLook, FaceTrack, FaceView
 from tests.identified_clips import CROP, SHARP, START_UTC_S
@@ -219,3 +221,20 @@ def test_a_guest_is_shown_no_picture_of_what_happened_without_them(
     assert not answer.pictures
     assert not answer.evidence
     assert control.answer("Where is Anna's cup?").pictures
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Where are my car keys?", ""),
+        ("Where is the bottle opener?", ""),
+        ("Where is my coffee cup?", "cup"),
+        ("Where is the cup now?", "cup"),
+        ("Where did Anna put the book yesterday?", "book"),
+        ("Where is the cup standing?", "cup"),
+    ],
+)
+def test_a_word_for_a_kind_before_another_noun_names_no_thing_of_that_kind(text: str, label: str) -> None:
+    question = read_question(text, (), lambda node_id: None, START_UTC_S, ZoneInfo("UTC"))
+    asked = read_object_question(question)
+    assert asked is not None and asked.label == label
