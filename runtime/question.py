@@ -26,6 +26,7 @@ Intent = Literal[
     "first_seen",
     "first_heard",
     "present",
+    "company",
     "count",
     "was_present",
     "fact",

@@ -42,6 +42,8 @@ def answer_from_timeline(store: MemoryStore, question: Question, speech: Speech)
             return _when_met(store, question, speech)
         case "present" | "count":
             return _who_was_here(store, question, speech)
+        case "company":
+            return _company(store, question, speech)
         case "was_present":
             return _was_here(store, question, speech)
     return None
@@ -216,6 +218,41 @@ def _who_was_here(store: MemoryStore, question: Question, speech: Speech) -> Com
     if nameless:
         parts.append(speech.phrase("unidentified", count=len(nameless)))
     return ComputedAnswer(speech.sentences(parts), _first_evidence([*first.values(), *nameless]), 0.9)
+
+
+def _company(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
+    """Who was met at the same moments as the persons asked about; None where those were not there at all."""
+    met = _met(_rows(store, question))
+    asked = {person.id for person in question.persons}
+    theirs = [row for row in met if row.person_id in asked]
+    if not theirs:
+        return None
+    when = _when_words(question, speech)
+    who = speech.enumeration([person.label for person in question.persons])
+    others: dict[int, tuple[TimelineRow, TimelineRow]] = {}
+    for row in met:
+        if row.person_id is not None and row.person_id not in asked:
+            meeting = next((own for own in theirs if _share_a_moment(own, row)), None)
+            if meeting is not None:
+                others.setdefault(row.person_id, (row, meeting))
+    if not others:
+        return ComputedAnswer(
+            speech.phrase("company_none", person=who, when=when), _first_evidence(theirs), 0.7
+        )
+    labels = [row.person or f"person_{person_id}" for person_id, (row, _) in others.items()]
+    times = dict.fromkeys(speech.moment(row.start_utc_s) for row, _ in others.values())
+    text = speech.phrase(
+        "company",
+        person=who,
+        persons=speech.enumeration(labels),
+        when=when,
+        time=speech.enumeration(list(times)),
+    )
+    return ComputedAnswer(text, _first_evidence([row for pair in others.values() for row in pair]), 0.9)
+
+
+def _share_a_moment(one: TimelineRow, other: TimelineRow) -> bool:
+    return one.start_utc_s < other.end_utc_s and other.start_utc_s < one.end_utc_s
 
 
 def _was_here(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer:

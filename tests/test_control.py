@@ -14,7 +14,7 @@ from runtime.control import Control, Policy
 from runtime.control_rounds import ControlLimits
 from runtime.question import QuestionError
 from runtime.recall import Recall
-from tests.household import NOW, ZONE, embed_words, open_household
+from tests.household import NOW, ZONE, Moment, embed_words, open_household
 from tests.scripted_language import ScriptedLanguage
 
 
@@ -47,6 +47,23 @@ def cite(words: str, answer: str) -> Callable[[Sequence[Message]], str]:
         return f"Reasoning: it is there.\n[Answer] {answer} (memory {line[1 : line.index(']')]})"
 
     return reply
+
+
+def test_who_was_with_somebody_is_who_was_met_at_the_same_moments(tmp_path: Path) -> None:
+    day = (
+        Moment(28, "08:10", "Anna", "I am tired."),
+        Moment(28, "08:10", "Bob", "Then sit down."),
+        Moment(28, "12:00", "小明", "大家好。"),
+        Moment(29, "09:00", "Anna", "Good morning."),
+    )
+    with open_household(tmp_path, day) as store:
+        asking = control(store, None)
+        with_anna = asking.answer("Who was together with Anna yesterday?")
+        assert with_anna.text == "Together with Anna I noticed Bob yesterday (yesterday at 08:10)."
+        assert with_anna.method == "computed" and len(with_anna.evidence) == 2
+        assert asking.answer("昨天谁和Anna在一起？").text == "昨天我注意到和Anna在一起的有Bob（昨天08:10）。"
+        assert asking.answer("Who was Anna with today?").text == "I noticed nobody together with Anna today."
+        assert asking.answer("Who talked with Bob today?").method != "computed", "he was not there"
 
 
 @pytest.mark.parametrize(
