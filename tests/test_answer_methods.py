@@ -52,7 +52,7 @@ def test_one_shot_shows_the_nearest_lines_the_nearest_last_and_takes_what_comes(
 
 
 def test_one_shot_leaves_out_what_does_not_fit(store: MemoryStore) -> None:
-    language = ScriptedLanguage(["I don't know."], context_tokens=400)
+    language = ScriptedLanguage(["I don't know."], context_tokens=500)
     answered = OneShot(setting(store, language)).answer(QUESTION)
     assert answered.abstained and 0 < len(answered.evidence) < 8
     assert "Karl" in language.calls[0].messages[-1].content, "the nearest stays"
