@@ -22,8 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     before = signal.signal(signal.SIGINT, _leave_with_json if "--json" in given else _leave)
     from runtime import command_line
 
+    parser = command_line.build_parser(given)
     signal.signal(signal.SIGINT, before)
-    return command_line.main(given)
+    return command_line.main(given, parser)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
 import json
 import logging
@@ -14,31 +15,33 @@ from pathlib import Path
 from drivers.media import DriverError
 from memory_store.errors import MemoryStoreError
 from models.errors import ModelError
-from runtime.commands import (
-    ask,
-    backup,
-    check,
-    listen,
-    memory,
-    models,
-    people,
-    restore,
-    run,
-    serve,
-    timeline,
-    trace,
-)
 from runtime.errors import HearsightError
 
-COMMANDS = (run, serve, ask, listen, people, timeline, memory, trace, backup, restore, models, check)
+COMMANDS = (
+    "run",
+    "serve",
+    "ask",
+    "listen",
+    "people",
+    "timeline",
+    "memory",
+    "trace",
+    "backup",
+    "restore",
+    "models",
+    "check",
+)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0: done, 1: one clear sentence says why not, 2: wrong usage, 130: interrupted."""
+def main(arguments: Sequence[str], parser: argparse.ArgumentParser | None = None) -> int:
+    """Run one command, with the parser that `build_parser` made for it.
+
+    0: done, 1: one clear sentence says why not, 2: wrong usage, 130: interrupted.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names from another alphabet than the terminal's
-    options = build_parser().parse_args(arguments)
+    options = (parser or build_parser(arguments)).parse_args(arguments)
     logging.basicConfig(
         level=logging.INFO if options.verbose else logging.WARNING, format="%(levelname)s %(message)s"
     )
@@ -72,8 +75,8 @@ def _fail(message: str, *, as_json: bool, status: int = 1) -> int:
     return status
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def build_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The command line: of the command that the arguments begin with, whose libraries alone are loaded; else of all."""
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument(
         "--config", type=Path, metavar="FILE", help="configuration (default: robot.yaml here)"
@@ -87,6 +90,6 @@ def build_parser() -> argparse.ArgumentParser:
         prog="hearsight", description="A household robot's memory: see, hear, ask."
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for module in COMMANDS:
-        module.add_to(commands, shared)
+    for name in arguments[:1] if arguments[:1] and arguments[0] in COMMANDS else COMMANDS:
+        importlib.import_module(f"runtime.commands.{name}").add_to(commands, shared)
     return parser

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
@@ -278,11 +282,15 @@ def conversations(
 def control(
     parts: Parts, store: MemoryStore, language: LanguageModel | None, embedder: TextEmbedder | None = None
 ) -> Control:
-    """The answerer over a store; an embedder that is loaded already may be shared."""
-    embedder = embedder or text_embedder(parts)
+    """The answerer over a store; an embedder may be shared, else one is loaded by the first question that searches."""
+    loaded = cache(lambda: text_embedder(parts))
+
+    def embed_query(texts: list[str]) -> NDArray[np.float32]:
+        return (embedder or loaded()).embed_query(texts)
+
     floor = parts.text_entry.thresholds["about"]
     household = household_of(parts)
-    recall = Recall(store, embedder.embed_query, limits=RecallLimits(similarity_floor=floor))
+    recall = Recall(store, embed_query, limits=RecallLimits(similarity_floor=floor))
     return Control(
         recall,
         language,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +16,7 @@ from urllib.error import URLError
 from zoneinfo import ZoneInfo
 
 from models.errors import ModelError
+from models.language_process import LanguageProcess
 from runtime import compose
 from runtime.answer_json import answer_json
 from runtime.answering import Asked
@@ -24,6 +26,8 @@ from runtime.compose_shown import shown_reader
 from runtime.errors import HearsightError
 from runtime.shown_reader import check_size
 from runtime.trace_view import HOW
+
+log = logging.getLogger(__name__)
 
 _TIMEOUT_S = 600.0
 
@@ -93,7 +97,7 @@ def _by_daemon(daemon: DaemonClient) -> Iterator[Asker]:
 @contextmanager
 def _here(options: argparse.Namespace) -> Iterator[Asker]:
     with session.opened(options) as (parts, store):
-        language = compose.language_model(parts)
+        language = _language(parts, options)
         answerer = compose.control(parts, store, language)
         talks = compose.conversations(parts, store, answerer, shown_reader(parts))
         try:
@@ -101,6 +105,17 @@ def _here(options: argparse.Namespace) -> Iterator[Asker]:
         finally:
             if language is not None:
                 language.close()
+
+
+def _language(parts: compose.Parts, options: argparse.Namespace) -> LanguageProcess | None:
+    """The language model; one whose file is missing or damaged is answered without, unless it was asked for by name."""
+    try:
+        return compose.language_model(parts)
+    except ModelError as error:
+        if options.language is not None:
+            raise
+        log.warning("%s; answering without a language model", error)
+        return None
 
 
 def _converse(ask: Asker, first: Asked, zone: ZoneInfo, directory: Path, *, as_json: bool) -> int:
