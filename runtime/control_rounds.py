@@ -24,7 +24,7 @@ class ControlLimits:
     """reply_tokens: the most a model may write in a round; shown: the most memories it is shown at a time."""
 
     reply_tokens: int = 140
-    shown: int = 6
+    shown: int = 8
     quoted: int = 2
     round_timeout_s: float = 300.0
 
