@@ -147,6 +147,8 @@ class LanguageProcess:
         image_tokens: int = 256,
         gpu_layers: int = -1,
         start_timeout_s: float = 180.0,
+        heads_dir: Path | None = None,
+        model_sha256: str = "",
     ) -> None:
         """Starts nothing yet. See ServerSettings for the settings; name: for provenance, else the file's."""
         self._settings = ServerSettings(
@@ -157,6 +159,8 @@ class LanguageProcess:
             kept_prefixes=kept_prefixes,
             image_tokens=image_tokens,
             gpu_layers=gpu_layers,
+            heads_dir=str(heads_dir) if heads_dir and model_sha256 else None,
+            model_sha256=model_sha256,
         )
         self._name = name or Path(model_path).stem
         self._start_timeout_s = start_timeout_s

@@ -16,7 +16,8 @@ class ServerSettings:
 
     batch_tokens: prompt tokens evaluated in one step; kept_prefixes: prompts of other callers whose state is
     kept in memory; image_tokens: the most one picture may take; gpu_layers: -1 puts all on the GPU if the
-    build has one; nice: added to the process's niceness, so that perception goes first.
+    build has one; nice: added to the process's niceness, so that perception goes first; heads_dir: where evaluated
+    prompt heads are kept between processes, None for nowhere; model_sha256: of the model's file, which they belong to.
     """
 
     model_path: str
@@ -28,6 +29,8 @@ class ServerSettings:
     image_tokens: int = 256
     gpu_layers: int = -1
     nice: int = 5
+    heads_dir: str | None = None
+    model_sha256: str = ""
 
 
 @dataclass(frozen=True)

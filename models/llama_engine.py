@@ -9,13 +9,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import llama_cpp
 
 from models.chat_prompt import ChatPrompt
 from models.errors import ModelError
 from models.language import Completion, FinishReason, Message
 from models.language_wire import CompleteRequest, ServerSettings
 from models.llama_native import LlamaNative
+from models.prefix_files import PrefixFiles
 from models.prefix_store import KeptPrefix, PrefixStore
 from models.prompt_items import (
     MediaPiece,
@@ -66,6 +70,12 @@ class LlamaEngine:
         self._evaluated: list[PromptItem] = []  # what the key-value memory holds, prompts only
         self._head = 0
         self._kept = PrefixStore(settings.kept_prefixes)
+        self._files: PrefixFiles | None = None
+        if settings.heads_dir is not None and settings.kept_prefixes:
+            maker = (
+                f"{settings.model_sha256} llama-cpp-python {llama_cpp.__version__} gpu {settings.gpu_layers}"
+            )
+            self._files = PrefixFiles(Path(settings.heads_dir), maker)
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
         return token_count(self._items(messages))
@@ -108,29 +118,44 @@ class LlamaEngine:
 
     def _evaluate_prompt(self, prompt: _Prompt) -> int:
         """Bring the memory to the end of the prompt; returns how many tokens were there already."""
-        start = self._choose_start(prompt.items)
+        start = self._choose_start(prompt)
         if not self._native.keep_until(position_count(prompt.items[:start])):
             start = 0
         del self._evaluated[start:]
         cached = token_count(prompt.items[:start])
-        position = position_count(prompt.items[:start])
-        while start < len(prompt.items):
-            end = self._step(prompt.items, start, position)
-            position += position_count(prompt.items[start:end])
-            self._evaluated.extend(
-                replace(item, chunk=None) if isinstance(item, MediaPiece) else item
-                for item in prompt.items[start:end]
-            )
-            start = end
+        head = reusable_prefix(prompt.items, prompt.head)
+        if self._files is not None and head - start >= _WORTH_KEEPING:
+            self._evaluate(prompt.items[:head])
+            self._files.keep(KeptPrefix(tuple(self._evaluated), self._native.save_state()))
+        self._evaluate(prompt.items)
         self._head = prompt.head
         return cached
 
-    def _choose_start(self, items: Sequence[PromptItem]) -> int:
+    def _evaluate(self, items: Sequence[PromptItem]) -> None:
+        """Evaluate what of the items is not in the memory yet, which holds the first of them."""
+        start = len(self._evaluated)
+        position = position_count(items[:start])
+        while start < len(items):
+            end = self._step(items, start, position)
+            position += position_count(items[start:end])
+            self._evaluated.extend(
+                replace(item, chunk=None) if isinstance(item, MediaPiece) else item
+                for item in items[start:end]
+            )
+            start = end
+
+    def _choose_start(self, prompt: _Prompt) -> int:
         """Continue from the memory as it is, or from a kept head where that saves more."""
+        items = prompt.items
         here = reusable_prefix(items, common_prefix(self._evaluated, items))
         if not self._kept.capacity:
             return here
         kept, shared = self._kept.best(items)
+        if self._files is not None and max(here, shared) < prompt.head - _WORTH_KEEPING:
+            found = self._files.find(items)
+            if found is not None and common_prefix(found.items, items) > max(here, shared):
+                self._kept.keep(found)
+                kept, shared = self._kept.best(items)
         there = reusable_prefix(items, shared)
         leaving = here < min(self._head, len(self._evaluated)) // 2 or there > here + _WORTH_KEEPING
         if leaving:

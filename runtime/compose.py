@@ -161,6 +161,8 @@ def language_model(parts: Parts) -> LanguageProcess | None:
         mmproj_path=directory / entry.mmproj_file if entry.mmproj_file else None,
         context_tokens=parts.settings.models.context_tokens,
         threads=min(parts.settings.models.language_threads, os.cpu_count() or 1),
+        heads_dir=directory / "heads",
+        model_sha256=entry.files[0].sha256 or "",
     )
 
 

@@ -23,6 +23,7 @@ BENCHMARKS = (
     "times",
     "index",
     "writes",
+    "prompt_reuse",
     "objects",
 )
 
