@@ -201,12 +201,15 @@ class LanguageProcess:
             tuple(messages), max_tokens, grammar, temperature, tuple(stop), timeout_s, yields
         )
         if not yields:
-            self._preempt()
+            self.preempt()
         reply = self._ask(request, timeout_s, yields=yields)
         assert isinstance(reply, Completion)
         return reply
 
-    def count_tokens(self, messages: Sequence[Message]) -> int:
+    def count_tokens(self, messages: Sequence[Message], *, yields: bool = False) -> int:
+        """See LanguageModel. yields: as for `complete`, though it is too short to be given up itself."""
+        if not yields:
+            self.preempt()
         reply = self._ask(CountRequest(tuple(messages)), _COUNT_TIMEOUT_S)
         assert isinstance(reply, int)
         return reply
@@ -219,7 +222,8 @@ class LanguageProcess:
         with self._one_call:
             self._drop()
 
-    def _preempt(self) -> None:
+    def preempt(self) -> None:
+        """Have a running call that `yields` given up; nothing where none runs. From any thread."""
         with self._yielding_lock:
             if self._yielding is not None:
                 self._yielding.preempt()

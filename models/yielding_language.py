@@ -44,7 +44,7 @@ class YieldingLanguage:
         )
 
     def count_tokens(self, messages: Sequence[Message]) -> int:
-        return self._process.count_tokens(messages)
+        return self._process.count_tokens(messages, yields=True)
 
     def close(self) -> None:
         """Nothing: the process belongs to whoever made it."""

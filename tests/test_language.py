@@ -293,6 +293,18 @@ def test_a_call_that_can_wait_gives_way_to_one_that_cannot(tiny: LanguageProcess
     assert again.text == urgent.text, "what was sent for the first call does not hit a later one"
 
 
+def test_counting_for_a_question_does_not_wait_for_a_call_that_can(tiny: LanguageProcess) -> None:
+    tiny.complete(TALK, max_tokens=2, grammar=LETTERS)
+    ended = list[BaseException | None]()
+    waiting = threading.Thread(target=_long_call, args=(YieldingLanguage(tiny), ended))
+    waiting.start()
+    time.sleep(0.3)
+    assert tiny.count_tokens(TALK) > 10
+    waiting.join(30)
+    assert isinstance(ended[0], Preempted)
+    assert YieldingLanguage(tiny).count_tokens(TALK) > 10
+
+
 def test_a_call_that_cannot_wait_is_not_given_up(tiny: LanguageProcess) -> None:
     tiny.complete(TALK, max_tokens=2, grammar=LETTERS)
     done: list[str] = []
