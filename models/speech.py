@@ -90,7 +90,8 @@ class _Encoded:
 class SpeechRecognizer:
     """A multilingual or English-only Whisper in CTranslate2's format.
 
-    languages: those that may be heard, ISO 639-1; each span gets the likeliest of them. Raises ModelError when a
+    languages: those that may be heard, ISO 639-1; each span gets the likeliest of them. at_once: how many threads may
+    recognise at the same time, with `threads` each, without waiting for one another. Raises ModelError when a
     file is missing or damaged.
     """
 
@@ -102,8 +103,9 @@ class SpeechRecognizer:
         compute_type: str = "int8",
         limits: TextLimits | None = None,
         threads: int = 1,
+        at_once: int = 1,
     ) -> None:
-        self._model, words = _load(directory, compute_type, threads)
+        self._model, words = _load(directory, compute_type, threads, at_once)
         self.provider = f"ctranslate2 {self._model.device} {self._model.compute_type}"
         self._limits = limits or TextLimits()
         multilingual: bool = self._model.is_multilingual
@@ -200,14 +202,18 @@ class SpeechRecognizer:
             yield _Heard(piece, text if said else "", language, confidence if said else 0.0)
 
 
-def _load(directory: Path, compute_type: str, threads: int) -> tuple[Any, tokenizers.Tokenizer]:
+def _load(directory: Path, compute_type: str, threads: int, at_once: int) -> tuple[Any, tokenizers.Tokenizer]:
     for name in ("model.bin", "config.json", "tokenizer.json"):
         if not (directory / name).is_file():
             raise ModelError(f"model file {directory / name} is missing; run `hearsight models fetch`")
     words_file = directory / "tokenizer.json"
     try:
         model = ctranslate2.models.Whisper(
-            str(directory), device="cpu", compute_type=compute_type, intra_threads=threads, inter_threads=1
+            str(directory),
+            device="cpu",
+            compute_type=compute_type,
+            intra_threads=threads,
+            inter_threads=at_once,
         )
         return model, tokenizers.Tokenizer.from_buffer(words_file.read_bytes())
     except (RuntimeError, ValueError) as error:

@@ -50,6 +50,7 @@ class Address:
         self._pronounce = pronounce
         self._sounds = [_classes(sound) for sound in pronounce([name for name in names if name.isascii()])]
         self._written = [name.casefold() for name in names if not name.isascii()]
+        self._spelled = {name.casefold() for name in names if name.isascii()}
 
     def question(self, text: str) -> str | None:
         """What is said to the robot; "" for its name alone, None where it is not spoken to.
@@ -65,6 +66,9 @@ class Address:
         candidates = [*_after_name(whole), *(_after_name(rest) if rest != whole else []), *_before_name(rest)]
         if not candidates or not self._sounds:
             return None
+        for written, asked in candidates:  # recognised as it is written: no need to compare sounds
+            if written.casefold() in self._spelled:
+                return _sentence(asked)
         sounds = self._pronounce([written for written, _ in candidates])
         for sound, (_, asked) in zip(sounds, candidates, strict=True):
             if any(_alike(_classes(sound), name) for name in self._sounds):

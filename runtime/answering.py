@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from memory_store.errors import MemoryStoreError
@@ -56,11 +57,13 @@ class AnsweringService:
         self._waiting: deque[tuple[Asked, asyncio.Future[Answer]]] = deque()
         self._answering = False
         self._stopped = False
+        self._holds = 0
         self._wake = asyncio.Event()
         self._free = asyncio.Event()
         self._free.set()
         self.answered = 0
         self.refused = 0
+        self.on_hold: Callable[[], None] = lambda: None  # what can wait is to give way at once
 
     @property
     def waiting(self) -> int:
@@ -86,7 +89,7 @@ class AnsweringService:
         """Until `stop`; a question whose asker has gone is left out."""
         while not self._stopped:
             if not self._waiting:
-                self._free.set()
+                self._settle()
                 self._wake.clear()
                 await self._wake.wait()
                 continue
@@ -96,15 +99,31 @@ class AnsweringService:
         for _, answer in self._waiting:
             answer.set_exception(TooManyQuestions("The robot is shutting down: ask again when it is back."))
         self._waiting.clear()
-        self._free.set()
+        self._settle()
 
     def stop(self) -> None:
         """End `run` after the answer that is being given; whoever still waits is told."""
         self._stopped = True
         self._wake.set()
 
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Let nothing that can wait begin: a question is being asked, or its answer told."""
+        self._holds += 1
+        self._free.clear()
+        self.on_hold()
+        try:
+            yield
+        finally:
+            self._holds -= 1
+            self._settle()
+
+    def _settle(self) -> None:
+        if not (self._holds or self._waiting or self._answering):
+            self._free.set()
+
     async def until_free(self) -> None:
-        """Wait until no question waits and none is being answered."""
+        """Wait until no question is asked, waits, is being answered, or is held."""
         await self._free.wait()
 
     async def _give(self, asked: Asked, answer: asyncio.Future[Answer]) -> None:

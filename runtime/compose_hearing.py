@@ -38,11 +38,12 @@ def voice_embedder(parts: Parts) -> VoiceEmbedder:
 
 
 def speech_recognizer(parts: Parts) -> SpeechRecognizer:
-    """What knows words."""
-    models = parts.settings.models
+    """What knows words; a question does not wait for a clip."""
+    settings, models = parts.settings, parts.settings.models
     return SpeechRecognizer(
         parts.directory(parts.entry("speech_recognition", models.speech_recognition)),
         languages=models.speech_languages,
+        at_once=1 + settings.voice.enabled + settings.wyoming.enabled,
     )
 
 

@@ -1,35 +1,31 @@
-"""The services of a spoken conversation: one follows the microphone, one answers what was said to the robot."""
+"""The service that answers aloud what was said to the robot; what is said at all comes from runtime/listening.py."""
 
 from __future__ import annotations
 
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from contextlib import ExitStack
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from drivers.media import AudioBlock, DriverError, Frame
+from drivers.media import DriverError, Frame
 from models.errors import ModelError
 from models.speech import Transcript
-from models.voices import Span
 from runtime.address import Address, reads_as_question, wake_name
+from runtime.answer import Answer
 from runtime.answering import AnsweringService, Asked
 from runtime.channel import Channel
 from runtime.config_talking import VoiceSettings
 from runtime.errors import HearsightError
-from runtime.gaze import AFTER_S, BEFORE_S, RecentFrames
-from runtime.hear import SAMPLE_RATE_HZ
-from runtime.own_speech import OwnSpeech
-from runtime.question_ear import QuestionEar, Spoken
+from runtime.question_ear import LEAD_S, Spoken
 from runtime.voice import Voice
 from runtime.workers import Worker
 
 log = logging.getLogger(__name__)
 CONVERSATION = "voice"
-BARGE_IN_S = 0.4  # somebody else must speak for so long before the robot falls silent
-BARGE_WINDOW_S = 1.5
 WAKE_LAG_S = 1.0  # a detector may tell of a wake word so long after the speech with it has ended
 ALONE_S = 0.9  # speech that ends sooner after a wake word, with the silence kept behind it, holds no question
 _ONE_QUESTIONS_ERRORS = (HearsightError, ModelError, DriverError)
@@ -37,110 +33,31 @@ _ONE_QUESTIONS_ERRORS = (HearsightError, ModelError, DriverError)
 
 @dataclass(frozen=True)
 class SpokenTurn:
-    """When each stage of one spoken question ended, by the blocks' clock, and what was asked and answered."""
+    """A spoken question, what was said to it, and when each stage ended, by the blocks' clock.
+
+    answer: None where it was refused; spoken_s: when the speech ended; heard_s: when that was noticed; recognised_s:
+    when its words were known; asked_s: when it was known that the robot is asked, and by whom; first_sound_s: None
+    where nothing was said.
+    """
 
     question: str
-    answer: str
+    text: str
+    answer: Answer | None
     spoken_s: float
     heard_s: float
-    understood_s: float
+    recognised_s: float
+    asked_s: float
     answered_s: float
     first_sound_s: float | None
 
 
 @dataclass(frozen=True)
-class Wake:
-    """What hears a wake word: `hear` is given all sound and names a phrase just said; `on_wake` is told it and when."""
+class _Understood:
+    """The words of a stretch of speech, what of them is asked by name, and, if something is, by whom."""
 
-    hear: Callable[[NDArray[np.float32]], str | None]
-    on_wake: Callable[[str, float], None]
-
-
-class EarService:
-    """Sound in, stretches of others' speech out; stops the robot's voice when somebody speaks over it."""
-
-    def __init__(
-        self,
-        sound: Channel[AudioBlock],
-        speech: Channel[Spoken],
-        ear: QuestionEar,
-        own: OwnSpeech,
-        voice: Voice,
-        worker: Worker,
-        clock: Callable[[], float],
-        wake: Wake | None = None,
-        frames: RecentFrames | None = None,
-    ) -> None:
-        self._sound = sound
-        self._speech = speech
-        self._ear = ear
-        self._own = own
-        self._voice = voice
-        self._worker = worker
-        self._clock = clock
-        self._wake = wake
-        self._frames = frames
-        self._glimpsed: tuple[float, tuple[Frame, ...]] = (
-            -1.0,
-            (),
-        )  # when speech began, and what was seen then
-        self.interrupted = 0
-
-    async def run(self) -> None:
-        """Until the sound ends."""
-        async for block in self._sound:
-            await self._listen_for_wake_word(block)
-            spoken = await self._worker.call(self._others_speech, block)
-            self._glimpse(self._ear.began_s, self._ear.speaking_s)
-            if spoken is not None:
-                await self._speech.put(replace(spoken, heard_s=self._clock(), frames=self._seen(spoken)))
-            elif self._voice.speaking and self._ear.speaking_s >= BARGE_IN_S:
-                latest = self._ear.latest(BARGE_WINDOW_S)
-                if await self._worker.call(self._others_s, latest) >= BARGE_IN_S and self._voice.speaking:
-                    self._voice.stop()
-                    self.interrupted += 1
-        await self._speech.close()
-
-    def _glimpse(self, began_s: float | None, speaking_s: float) -> None:
-        """Take what is seen around the beginning of speech, before the frames of then are gone."""
-        if self._frames is not None and began_s not in (None, self._glimpsed[0]) and speaking_s >= AFTER_S:
-            self._glimpsed = (began_s, self._frames.between(began_s - BEFORE_S, began_s + AFTER_S))
-
-    def _seen(self, spoken: Spoken) -> tuple[Frame, ...]:
-        if self._frames is None:
-            return ()
-        began_s, frames = self._glimpsed
-        self._glimpsed = (-1.0, ())
-        if frames and spoken.start_s <= began_s <= spoken.end_s:
-            return frames
-        return self._frames.between(spoken.start_s - BEFORE_S, spoken.start_s + AFTER_S)
-
-    async def _listen_for_wake_word(self, block: AudioBlock) -> None:
-        """What the robot itself says wakes nobody."""
-        if self._wake is None:
-            return
-        phrase = await self._worker.call(self._wake.hear, block.samples)
-        if phrase is not None and not self._voice.speaking:
-            self._wake.on_wake(phrase, block.time_s + block.samples.size / SAMPLE_RATE_HZ)
-
-    def _others_speech(self, block: AudioBlock) -> Spoken | None:
-        """The speech that has now ended, without what the robot itself said."""
-        spoken = self._ear.hear(block)
-        if spoken is None:
-            return None
-        parts = self._sorted(spoken)
-        if not parts:
-            return None
-        first, last = parts[0].start_s, parts[-1].end_s
-        samples = spoken.samples[round(first * SAMPLE_RATE_HZ) : round(last * SAMPLE_RATE_HZ)]
-        return Spoken(spoken.start_s + first, spoken.start_s + last, samples)
-
-    def _sorted(self, spoken: Spoken) -> tuple[Span, ...]:
-        whole = Span(0.0, spoken.samples.size / SAMPLE_RATE_HZ)
-        return self._own.sort(spoken.samples, spoken.start_s, [whole]).others
-
-    def _others_s(self, spoken: Spoken) -> float:
-        return sum(part.end_s - part.start_s for part in self._sorted(spoken))
+    text: str
+    named: str | None
+    asker: int | None
 
 
 class ReplyService:
@@ -165,6 +82,7 @@ class ReplyService:
         worker: Worker,
         clock: Callable[[], float],
         looking: Callable[[Sequence[Frame]], Awaitable[int | None]] | None = None,
+        on_turn: Callable[[SpokenTurn], None] = lambda turn: None,
     ) -> None:
         self._speech = speech
         self._transcribe = transcribe
@@ -179,7 +97,11 @@ class ReplyService:
         self._named = named
         self._looking = looking
         self._woken: tuple[str, float] | None = None  # by which phrase, and when
-        self.turns: deque[SpokenTurn] = deque(maxlen=100)
+        self._on_turn = on_turn
+        self._held = ExitStack()
+        self._drafted: tuple[float, _Understood] | None = (
+            None  # of the speech that ends then, if it has ended
+        )
         self.counts: Counter[str] = Counter()
 
     def listen(self) -> None:
@@ -196,18 +118,40 @@ class ReplyService:
         """Until the speech ends. What goes wrong with one question is said or logged, and the next one is heard."""
         async for spoken in self._speech:
             try:
-                await self._take(spoken)
+                if spoken.draft:
+                    await self._prepare(spoken)
+                else:
+                    await self._take(spoken)
             except _ONE_QUESTIONS_ERRORS as error:
                 self.counts["failed"] += 1
                 log.warning("a spoken question was not answered: %s", error)
+            finally:
+                if not spoken.draft:
+                    self._held.close()
+
+    async def _prepare(self, spoken: Spoken) -> None:
+        """Understand what may have ended; if the robot is asked, what can wait waits from now on."""
+        understood = await self._understand(spoken)
+        self._drafted = (spoken.end_s, understood)
+        if understood.named is not None:
+            self._hold()
+
+    def _hold(self) -> None:
+        self._held.close()
+        self._held.enter_context(self._answering.hold())
 
     async def _take(self, spoken: Spoken) -> None:
-        transcript = await self._worker.call(self._transcribe, spoken.samples)
-        understood_s = self._clock()
-        question = await self._worker.call(self._question, transcript.text, spoken)
-        if question is None and await self._is_looked_at(transcript.text, spoken):
+        drafted_s, understood = self._drafted or (-1.0, None)
+        if understood is None or drafted_s != spoken.end_s:
+            understood = await self._understand(spoken)
+        self._drafted = None
+        recognised_s = self._clock()
+        text, question = understood.text, understood.named
+        if question is None and text and spoken.start_s <= self._open_until_s:
+            question = await self._worker.call(self._after_wake_word, text, spoken)
+        if question is None and await self._is_looked_at(text, spoken):
             self.counts["looked"] += 1
-            question = transcript.text
+            question = text
         if question is None:
             self.counts["overheard"] += 1
             return
@@ -216,15 +160,18 @@ class ReplyService:
             return
         self._open_until_s, self._woken = -1.0, None
         self.counts["asked"] += 1
-        asker = await self._asker_of(spoken.samples)
-        text, language = await self._answer(question, asker)
+        self._hold()
+        asker = understood.asker if understood.named else await self._asker_of(spoken.samples)
+        asked_s = self._clock()
+        answer, text = await self._answer(question, asker)
         answered_s = self._clock()
-        said = await self._voice.say(text, language)
-        self.turns.append(
+        said = await self._voice.say(text, answer.language if answer is not None else "en")
+        self._on_turn(
             SpokenTurn(
-                question, text, spoken.end_s, spoken.heard_s, understood_s, answered_s, said.first_sound_s
+                question, text, answer, spoken.end_s - LEAD_S, spoken.heard_s, recognised_s, asked_s, answered_s,
+                said.first_sound_s,
             )
-        )
+        )  # fmt: skip
         self._open_until_s = self._clock() + self._settings.follow_up_s
 
     async def _is_looked_at(self, text: str, spoken: Spoken) -> bool:
@@ -234,16 +181,18 @@ class ReplyService:
         looks = await self._looking(spoken.frames)
         return looks is not None and await self._asker_of(spoken.samples) in (None, looks)
 
-    def _question(self, text: str, spoken: Spoken) -> str | None:
-        """What is asked; "" for the robot's name or a wake word alone; None where it is not spoken to."""
-        if not text:
-            return None
-        question = self._address.question(text) if "name" in self._settings.addressed_by else None
-        if question is None and spoken.start_s <= self._open_until_s:
-            return self._after_wake_word(text, spoken)
-        return question
+    async def _understand(self, spoken: Spoken) -> _Understood:
+        text, named = await self._worker.call(self._words, spoken.samples)
+        return _Understood(text, named, await self._asker_of(spoken.samples) if named else None)
+
+    def _words(self, samples: NDArray[np.float32]) -> tuple[str, str | None]:
+        """What is said, and what of it is said to the robot by its name: "" for the name alone, None for nothing."""
+        text = self._transcribe(samples).text
+        by_name = "name" in self._settings.addressed_by
+        return text, self._address.question(text) if text and by_name else None
 
     def _after_wake_word(self, text: str, spoken: Spoken) -> str:
+        """What is asked without the robot's name; "" for a wake word alone."""
         if self._woken is None or not spoken.start_s <= self._woken[1] <= spoken.end_s + WAKE_LAG_S:
             return text
         asked = self._named(wake_name(self._woken[0])).question(text)
@@ -251,9 +200,9 @@ class ReplyService:
             return ""  # recognised as something else, but there was nothing besides it
         return text if asked is None else asked
 
-    async def _answer(self, question: str, asker: int | None) -> tuple[str, str]:
+    async def _answer(self, question: str, asker: int | None) -> tuple[Answer | None, str]:
         try:
             answer = await self._answering.submit(Asked(question, asker, CONVERSATION, spoken=True))
         except HearsightError as error:
-            return str(error), "en"
-        return answer.text, answer.language
+            return None, str(error)
+        return answer, answer.text

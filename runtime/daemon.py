@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from drivers.media import DriverError, Frame
+from drivers.media import Frame
 from drivers.speaker import Speaker
-from memory_store.errors import MemoryStoreError
 from memory_store.store import MemoryStore
 from models.language_process import LanguageProcess
 from models.text import TextEmbedder
@@ -20,55 +19,35 @@ from runtime.clips import Live, Source, boot_id
 from runtime.clock import Clock
 from runtime.clock_steps import ClockSteps
 from runtime.compose_objects import object_memory
+from runtime.conversing import SpokenTurn
 from runtime.describe import Describer
 from runtime.describe_service import DescribedClip, DescribeService
-from runtime.errors import HearsightError
 from runtime.facts import NEVER_THE_SAME
 from runtime.media_files import MediaFiles
 from runtime.memorize import MemorizedClip, Memorizer
 from runtime.memorize_service import MemorizeService
 from runtime.own_speech import OwnSpeech
 from runtime.perceive import HeardClip, HearService, SeenClip, SeeService
+from runtime.pipeline import Pipeline, Report
 from runtime.serving import Serving, build_serving
 from runtime.stop_signals import stop_on_signals
-from runtime.supervisor import Service, Supervisor
-from runtime.talking import Talking, build_talking
+from runtime.supervisor import Supervisor
+from runtime.talking import build_talking
 from runtime.voice import Loudspeaker
 from runtime.workers import Worker
 
-# OSError: no restart makes the system give a file, space, or a reader of the output.
-FATAL = (HearsightError, DriverError, MemoryStoreError, OSError)
 # Forgetting rewrites the whole file, and verifying reads the text index: a large memory is locked for that long.
 _PATIENCE_S = 120.0
 
 
 @dataclass(frozen=True)
 class Listeners:
-    """Who is told what happens: each written clip, each described clip, and how far the source was read."""
+    """Who is told what happens: each written clip, each described one, how far the source was read, what was asked."""
 
     on_clip: Callable[[MemorizedClip], None] = lambda clip: None
     on_described: Callable[[DescribedClip], None] = lambda clip: None
     on_progress: Callable[[float], None] = lambda media_s: None
-
-
-@dataclass(frozen=True)
-class Report:
-    """What one run did. Seconds of stages are summed over the clips; they overlap on several cores."""
-
-    clips: int
-    already_known: int
-    media_s: float
-    wall_s: float
-    stage_s: dict[str, float]
-    dropped: dict[str, int]
-    restarts: dict[str, int]
-    providers: dict[str, str]
-    description: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def real_time_factor(self) -> float:
-        """Wall seconds for each second of media; 0 where nothing was read."""
-        return self.wall_s / self.media_s if self.media_s else 0.0
+    on_turn: Callable[[SpokenTurn], None] = lambda turn: None
 
 
 class Daemon:
@@ -100,9 +79,9 @@ class Daemon:
         """Run until the source ends or the process is told to stop; what was captured until then is written."""
         with ExitStack() as stack:
             stack.enter_context(stop_on_signals(self._source.stop))
-            workers = {
-                name: Worker(name) for name in ("capture", "see", "hear", "store", "language", "answer")
-            }
+            talks = self._source.duration_s is None and self._parts.settings.voice.enabled
+            workers = {name: Worker(name) for name in ("capture", "store", "language", "answer")}
+            workers |= {name: Worker(name, background=talks) for name in ("see", "hear")}
             for worker in workers.values():
                 stack.callback(worker.close)
             store = await workers["store"].call(compose.open_store, self._parts, busy_timeout_s=_PATIENCE_S)
@@ -122,14 +101,15 @@ class Daemon:
         heard: Channel[HeardClip] = Channel("heard", 2)
         embedder = await workers["store"].call(compose.text_embedder, self._parts)
         watcher = await workers["see"].call(compose.watcher, self._parts)
-        hearing, own = await workers["hear"].call(compose_hearing.ears, self._parts), OwnSpeech()
+        # Not on the thread "hear", whose low priority the recogniser's own threads would take on.
+        hearing, own = await workers["store"].call(compose_hearing.ears, self._parts), OwnSpeech()
         listener = compose_hearing.listener(self._parts, hearing, own)
         language = self._language(stack)
         serving = None
         speech = None
         if live and (settings.voice.enabled or settings.wyoming.enabled):
             engines = (hearing.recognizer, hearing.embedder)
-            speech = await workers["hear"].call(compose_speech.own_engines, self._parts, *engines)
+            speech = await workers["store"].call(compose_speech.own_engines, self._parts, *engines)
         if live and (settings.api.enabled or speech is not None):
             serving = await build_serving(
                 self._parts, language, embedder, workers["answer"], stack, speech=speech
@@ -138,7 +118,7 @@ class Daemon:
         if serving and speech and isinstance(self._source, Live) and settings.voice.enabled:
             talking = build_talking(
                 self._parts, self._source, hearing.activity, speech, serving, workers["answer"],
-                self._loudspeaker, own, stack,
+                self._loudspeaker, own, stack, self._listeners.on_turn,
             )  # fmt: skip
         describe = self._describe(store, workers, embedder, language, serving)
         memorizer = Memorizer(
@@ -226,72 +206,6 @@ class Daemon:
             self._listeners.on_clip(clip)
 
         return told
-
-
-@dataclass(frozen=True)
-class Pipeline:
-    """The built services, and what they count."""
-
-    capture: Capture
-    see: SeeService
-    hear: HearService
-    memorize: MemorizeService
-    describe: DescribeService | None
-    serving: Serving | None
-    talking: Talking | None
-    media_channels: tuple[Channel[FrameItem], Channel[SoundItem]]
-    providers: dict[str, str]
-
-    def table(self) -> list[Service]:
-        """What runs."""
-        rows = [
-            Service("capture", self.capture.run, FATAL),
-            Service("see", self.see.run, FATAL),
-            Service("hear", self.hear.run, FATAL),
-            Service("memorize", self._memorize_to_the_end, FATAL),
-        ]
-        if self.describe is not None:
-            rows.append(Service("describe", self._describe_to_the_end, FATAL))
-        if self.serving is not None:
-            rows += self.serving.table(FATAL)
-        if self.talking is not None:
-            rows += self.talking.table(FATAL)
-        return rows
-
-    async def _memorize_to_the_end(self) -> None:
-        await self.memorize.run()
-        if self.describe is not None:
-            self.describe.no_more_clips()
-        else:
-            await self._stop_answering()
-
-    async def _describe_to_the_end(self) -> None:
-        assert self.describe is not None
-        await self.describe.run()
-        await self._stop_answering()
-
-    async def _stop_answering(self) -> None:
-        if self.talking is not None:
-            await self.talking.stop()
-        if self.serving is not None:
-            self.serving.stop()
-
-    def report(self, wall_s: float, restarts: dict[str, int]) -> Report:
-        """What was done."""
-        stages = self.memorize.times.as_dict()
-        if self.describe is not None:
-            stages["describe"] = self.describe.language_s
-        return Report(
-            clips=self.memorize.memorized,
-            already_known=self.memorize.already_known + self.capture.skipped_clips,
-            media_s=self.memorize.media_s,
-            wall_s=wall_s,
-            stage_s=stages,
-            dropped={channel.name: channel.dropped for channel in self.media_channels},
-            restarts=restarts,
-            providers=self.providers,
-            description=dict(self.describe.counts) if self.describe is not None else {},
-        )
 
 
 def _is_frame(item: FrameItem) -> bool:

@@ -18,6 +18,8 @@ CHUNK_S = 0.032
 SPEECH, RELEASE = 0.5, 0.35  # probabilities at which speech begins and under which it ends
 SHORTEST_S = 0.25
 LEAD_S = 0.3  # sound kept before speech, so that its first consonant stays whole
+PAUSE_S = LEAD_S + CHUNK_S  # silence after which speech may have ended: as much of it as is kept behind it
+LONGEST_DRAFT_S = 6.0  # speech that is longer is no hurried question
 GAP_S = 0.05  # blocks further apart than this do not belong to one stretch
 
 
@@ -25,7 +27,8 @@ GAP_S = 0.05  # blocks further apart than this do not belong to one stretch
 class Spoken:
     """One stretch of speech and the sound around it; times are the blocks'.
 
-    heard_s: when its end was known; frames: what was seen while it began, where somebody wants to know.
+    heard_s: when its end was known; frames: what was seen while it began, where somebody wants to know; draft: it may
+    go on, but if it does not, it is given again, the same but for this.
     """
 
     start_s: float
@@ -33,6 +36,7 @@ class Spoken:
     samples: NDArray[np.float32]
     heard_s: float = 0.0
     frames: tuple[Frame, ...] = ()
+    draft: bool = False
 
 
 class QuestionEar:
@@ -46,7 +50,7 @@ class QuestionEar:
         self._start_s = self._next_s = 0.0  # of what is kept; of the next block, if it follows
         self._judged_s = 0.0  # up to where the activity is known
         self._speech_s: float | None = None
-        self._last_voice_s = 0.0
+        self._last_voice_s = self._drafted_s = 0.0
 
     @property
     def began_s(self) -> float | None:
@@ -75,6 +79,19 @@ class QuestionEar:
         if self._speech_s is None:
             self._keep_from(self._judged_s - max(LEAD_S, 2.0))
         return ended
+
+    def pause(self) -> Spoken | None:
+        """What was said until now where a pause has begun that may become the end; once for each pause.
+
+        If nothing more is said, `hear` gives the same stretch again when it has ended.
+        """
+        if self._speech_s is None or self._last_voice_s == self._drafted_s:
+            return None
+        said_s = self._last_voice_s - self._speech_s
+        if self._judged_s - self._last_voice_s < PAUSE_S or not SHORTEST_S <= said_s <= LONGEST_DRAFT_S:
+            return None
+        self._drafted_s = self._last_voice_s
+        return self._cut(self._speech_s, self._last_voice_s)
 
     def _judge(self, probability: float) -> Spoken | None:
         begin_s, self._judged_s = self._judged_s, self._judged_s + CHUNK_S

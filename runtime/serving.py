@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -10,6 +11,7 @@ from typing import Any
 
 from memory_store.store import MemoryStore
 from models.language import LanguageModel
+from models.language_process import LanguageProcess
 from models.text import TextEmbedder
 from runtime import compose, compose_speech
 from runtime.answering import AnsweringService
@@ -18,9 +20,13 @@ from runtime.api_address import ApiAddress
 from runtime.compose_shown import shown_reader
 from runtime.compose_speech import SpeechEngines
 from runtime.pictures import picture_bytes
+from runtime.prompts import Language
 from runtime.supervisor import Service
+from runtime.warm_up import warm_language
 from runtime.workers import Worker
 from runtime.wyoming_server import WyomingServer
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -32,10 +38,11 @@ class Serving:
     wyoming: WyomingServer | None
     store: MemoryStore
     states: dict[str, Callable[[], dict[str, Any]]]
+    warm_up: Callable[[], Awaitable[None]]
 
     def table(self, fatal: tuple[type[Exception], ...]) -> list[Service]:
         """What runs."""
-        rows = [Service("answer", self.answering.run, fatal)]
+        rows = [Service("answer", self.answering.run, fatal), Service("warm_up", self.warm_up, fatal)]
         if self.api is not None:
             rows.append(Service("api", self.api.run, fatal))
         if self.wyoming is not None:
@@ -68,6 +75,8 @@ async def build_serving(
 
     conversations = compose.conversations(parts, store, control, shown_reader(parts))
     answering = AnsweringService(conversations.answer, worker, most_waiting=settings.control.most_waiting)
+    if isinstance(language, LanguageProcess):
+        answering.on_hold = language.preempt
 
     async def trace(number: int) -> dict[str, Any]:
         found = await worker.call(store.trace, number)
@@ -88,13 +97,20 @@ async def build_serving(
             **{name: state() for name, state in states.items()},
         }
 
+    async def warm_up() -> None:
+        fault = await _warmed(parts, language)
+        if fault:
+            log.warning(
+                "the language model cannot be made ready, and questions are answered without: %s", fault
+            )
+
     wyoming = None
     if settings.wyoming.enabled and speech is not None:
         offered = compose_speech.offers(parts, speech, answering, store, worker, stack)
         wyoming = WyomingServer(settings.wyoming, offered, on_listening)
         states["wyoming"] = wyoming.state
     if not settings.api.enabled:
-        return Serving(answering, None, wyoming, store, states)
+        return Serving(answering, None, wyoming, store, states, warm_up)
     address = ApiAddress(settings.data_dir, settings.api)
     stack.callback(address.remove)
 
@@ -108,7 +124,19 @@ async def build_serving(
     told = settings.privacy.typed == "all"
     reads = Reads(trace, picture, status, told_in_writing=told)
     api = Api(settings.api, answering, reads, on_listening=listening)
-    return Serving(answering, api, wyoming, store, states)
+    return Serving(answering, api, wyoming, store, states, warm_up)
+
+
+async def _warmed(parts: compose.Parts, language: LanguageModel | None) -> str:
+    """Make the language model ready for the first question, on a thread of its own; what failed, or ""."""
+    if language is None:
+        return ""
+    worker = Worker("warm-up")
+    try:
+        first: Language = "zh" if parts.settings.models.speech_languages[0] == "zh" else "en"
+        return await worker.call(warm_language, language, [first], compose.household_of(parts))
+    finally:
+        worker.close()
 
 
 def _counts(store: MemoryStore) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -18,13 +18,15 @@ from runtime.asker import AskerByVoice
 from runtime.channel import Channel, ChannelClosed
 from runtime.clips import Live
 from runtime.compose_speech import Elsewhere, SpeechEngines, configured_engines, wake_word
-from runtime.conversing import EarService, ReplyService, Wake
+from runtime.conversing import ReplyService, SpokenTurn
 from runtime.gaze import Looker, RecentFrames
+from runtime.listening import EarService, Wake
 from runtime.own_speech import OwnSpeech
 from runtime.question_ear import QuestionEar, Spoken
 from runtime.serving import Serving
 from runtime.supervisor import Service
 from runtime.voice import Loudspeaker, Voice
+from runtime.warm_up import warm_speech
 from runtime.workers import Worker
 from runtime.wyoming_wake import WyomingWake
 
@@ -40,10 +42,12 @@ class Talking:
     voice: Voice
     sound: Channel[AudioBlock]
     elsewhere: Mapping[str, Elsewhere]
+    warm_up: Callable[[], Awaitable[None]]
 
     def table(self, fatal: tuple[type[Exception], ...]) -> list[Service]:
         """What runs."""
-        return [Service("ear", self.ear.run, fatal), Service("reply", self.reply.run, fatal)]
+        services = {"warm_ear": self.warm_up, "ear": self.ear.run, "reply": self.reply.run}
+        return [Service(name, run, fatal) for name, run in services.items()]
 
     async def stop(self) -> None:
         """Fall silent, and end both."""
@@ -71,6 +75,7 @@ def build_talking(
     loudspeaker: Callable[[OwnSpeech], Loudspeaker],
     own: OwnSpeech,
     stack: ExitStack,
+    on_turn: Callable[[SpokenTurn], None],
 ) -> Talking:
     """Everything but the models of hearing, which are shared. Raises ModelError where there is no voice."""
     settings = parts.settings.voice
@@ -86,7 +91,7 @@ def build_talking(
         clock=live.media_s,
     )
     sound: Channel[AudioBlock] = Channel("overheard", 100, lambda block: True)
-    spoken: Channel[Spoken] = Channel("spoken", 2)
+    spoken: Channel[Spoken] = Channel("spoken", 4, lambda one: True)
     ear = QuestionEar(
         activity.stream(),
         end_silence_s=settings.end_silence_s,
@@ -113,6 +118,7 @@ def build_talking(
         address=Address((parts.settings.robot.name, *settings.also_called), _pronounced),
         named=lambda name: Address((name,), _pronounced),
         looking=looker.of if looker is not None else None,
+        on_turn=on_turn,
         worker=workers["reply"],
         clock=live.media_s,
     )
@@ -128,7 +134,11 @@ def build_talking(
     if isinstance(wake, WyomingWake):
         stack.callback(wake.close)
         elsewhere["wake"] = wake
-    talking = Talking(listening, reply, voice, sound, elsewhere)
+
+    async def warm_up() -> None:
+        await workers["reply"].call(warm_speech, speech.transcribe, speech.embed, speech.voices)
+
+    talking = Talking(listening, reply, voice, sound, elsewhere, warm_up)
     serving.states["voice"] = talking.state
     return talking
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from runtime.workers import Worker
 
 _SENTENCE = re.compile(r".+?(?:[.!?]+[\"”’')]*(?=\s|$)|[。！？]+[”’」]*|$)", re.DOTALL)
+_FIRST_CLAUSE = re.compile(r"(?P<first>.{12,}?[,;:](?=\s)|.{6,}?[，；：])\s*(?P<rest>.{12,})", re.DOTALL)
 Sound = tuple[NDArray[np.float32], int]
 
 
@@ -35,7 +36,10 @@ class Loudspeaker(Protocol):
 
 @dataclass(frozen=True)
 class Said:
-    """How far a text was spoken. first_sound_s: the clock when its first sound began; None where there was none."""
+    """How far a text was spoken, in pieces of a sentence at most.
+
+    first_sound_s: the clock when its first sound began; None where there was none.
+    """
 
     sentences: int
     of: int
@@ -64,7 +68,7 @@ class Voice:
 
     async def say(self, text: str, language: str) -> Said:
         """Speak to the end, or until `stop`. Raises ModelError, DriverError."""
-        sentences = split_sentences(text)
+        sentences = spoken_pieces(text)
         self.speaking, self._stopped = True, False
         spoken, first_s = 0, None
         try:
@@ -95,6 +99,20 @@ class Voice:
 def voice_for(language: str, synthesizers: Mapping[str, Synthesize]) -> Synthesize:
     """The voice of a language, ISO 639-1; the first one where it has none."""
     return synthesizers.get(language) or next(iter(synthesizers.values()))
+
+
+def spoken_pieces(text: str) -> list[str]:
+    """The sentences of a text, the first one cut after its first clause, so that it sounds sooner.
+
+    The clause must last until what follows is synthesized, and so must not be too short.
+    """
+    sentences = split_sentences(text)
+    if not sentences:
+        return []
+    clause = _FIRST_CLAUSE.match(sentences[0])
+    if clause is None or not any(character.isalnum() for character in clause["rest"]):
+        return sentences
+    return [clause["first"], clause["rest"], *sentences[1:]]
 
 
 def split_sentences(text: str) -> list[str]:

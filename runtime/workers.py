@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
+NICER = 5
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class Worker:
-    """A named thread; calls run on it one after another."""
+    """A named thread; calls run on it one after another. background: others' work goes before its own."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, background: bool = False) -> None:
         self.name = name
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
+        self._pool = ThreadPoolExecutor(
+            max_workers=1, thread_name_prefix=name, initializer=_step_back if background else None
+        )
 
     async def call(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run `function` on the thread; its exception is raised here."""
@@ -26,3 +31,8 @@ class Worker:
     def close(self) -> None:
         """Let the running call end, drop those that wait, and end the thread."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _step_back() -> None:
+    """Give this thread a lower priority; on Linux every thread has its own."""
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + NICER)

@@ -1,5 +1,7 @@
 """Being spoken to by name: what counts, what is asked, and what is only overheard."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from models.phonemes import packaged_phonemes
@@ -43,3 +45,16 @@ def test_spoken_to(said: str, asked: str) -> None:
 )  # fmt: skip
 def test_only_overheard(said: str) -> None:
     assert ADDRESS.question(said) is None
+
+
+def test_a_name_that_is_recognised_as_written_need_not_be_pronounced() -> None:
+    asked: list[str] = []
+
+    def pronounce(texts: Sequence[str]) -> Sequence[str]:
+        asked.extend(texts)
+        return texts
+
+    address = Address(("Hearsight",), pronounce)
+    asked.clear()
+    assert address.question("Hey, hearsight, who was here?") == "who was here?" and not asked
+    assert address.question("Her site, who was here?") is None and asked

@@ -145,3 +145,19 @@ def test_who_waits_when_it_stops_is_told(worker: Worker) -> None:
             service.submit(Asked("late"))
 
     _run(worker, scenario)
+
+
+def test_free_only_when_nobody_asks_aloud_or_is_told(worker: Worker) -> None:
+    async def scenario(service: AnsweringService, oracle: Oracle) -> None:
+        held: list[int] = []
+        service.on_hold = lambda: held.append(1)
+        with service.hold():
+            waits = asyncio.create_task(service.until_free())
+            await service.submit(Asked("one"))
+            with service.hold():
+                pass
+            await asyncio.sleep(0.05)
+            assert not waits.done() and held == [1, 1]
+        await waits
+
+    _run(worker, scenario)

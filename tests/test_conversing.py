@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -19,7 +20,8 @@ from runtime.answer import Answer
 from runtime.answering import AnsweringService, Asked, TooManyQuestions
 from runtime.channel import Channel
 from runtime.config_talking import VoiceSettings
-from runtime.conversing import EarService, ReplyService, Wake
+from runtime.conversing import ReplyService
+from runtime.listening import EarService, Wake
 from runtime.own_speech import OwnSpeech, SortedSpeech
 from runtime.question_ear import QuestionEar, Spoken
 from runtime.voice import Said, Voice
@@ -35,9 +37,16 @@ class Answering:
     def __init__(self) -> None:
         self.asked: list[Asked] = []
         self.full = False
-        self.waiting = 0
+        self.waiting = self.held = 0
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        self.held += 1
+        yield
+        self.held -= 1
 
     def submit(self, asked: Asked) -> asyncio.Future[Answer]:
+        assert self.held == 1
         if self.full:
             raise TooManyQuestions("8 other questions are waiting already: ask again in a moment.")
         self.asked.append(asked)
@@ -75,7 +84,8 @@ class Talk:
         self.answering, self.mouth = Answering(), Mouth()
         self.now_s = 0.0
         self.texts: list[str] = []
-        self.speech: Channel[Spoken] = Channel("spoken", 2)
+        self.recognised: list[float] = []
+        self.speech: Channel[Spoken] = Channel("spoken", 4)
         self.worker = Worker("reply")
         self.reply = ReplyService(
             self.speech, self._transcribe, self._asker, cast(AnsweringService, self.answering),
@@ -86,6 +96,7 @@ class Talk:
         )  # fmt: skip
 
     def _transcribe(self, samples: NDArray[np.float32]) -> Transcript:
+        self.recognised.append(float(samples[0]))
         return Transcript(0.0, 1.0, self.texts[int(samples[0])], "en", 0.9)
 
     async def _asker(self, samples: NDArray[np.float32]) -> int | None:
@@ -100,7 +111,7 @@ class Talk:
                 if callable(one):
                     one()
                     continue
-                before = sum(self.reply.counts.values()) + len(self.reply.turns)
+                before = sum(self.reply.counts.values())
                 self.now_s = one[0]
                 self.texts.append(one[1])
                 sound = np.full(RATE, len(self.texts) - 1, dtype=np.float32)
@@ -147,6 +158,28 @@ def test_push_to_talk() -> None:
     talk = Talk(addressed_by=("push",), follow_up_s=0.0)
     talk.hear((0.0, "Hearsight, who was here?"), talk.reply.listen, (5.0, "Who was here?"), (6.0, "Thanks."))
     assert talk.questions == ["Who was here?"]
+
+
+def test_a_draft_that_was_the_end_is_not_recognised_again() -> None:
+    talk = Talk(follow_up_s=0.0)
+    talk.texts = ["Hearsight, who was here?", "Hearsight, who", "Hearsight, who was here yesterday?"]
+
+    async def scenario() -> None:
+        for number, (start_s, end_s, draft) in enumerate(
+            [(0, 2, True), (0, 2, False), (5, 6, True), (5, 8, False)]
+        ):
+            sound = np.full(RATE, max(0, number - 1), dtype=np.float32)
+            await talk.speech.put(Spoken(start_s, end_s, sound, draft=draft))
+            await asyncio.sleep(0)
+        await talk.speech.close()
+        await asyncio.wait_for(talk.reply.run(), 10)
+
+    try:
+        asyncio.run(scenario())
+    finally:
+        talk.worker.close()
+    assert talk.questions == ["who was here?", "who was here yesterday?"]
+    assert talk.recognised == [0.0, 1.0, 2.0] and talk.answering.held == 0
 
 
 def test_a_wake_word_alone_with_a_question_and_misheard() -> None:
@@ -196,6 +229,9 @@ class ScriptedEar:
     def hear(self, block: AudioBlock) -> Spoken | None:
         self.block = block
         return Spoken(block.time_s, block.time_s + 1.0, block.samples) if block.samples[0] == 1 else None
+
+    def pause(self) -> Spoken | None:
+        return None
 
     def latest(self, length_s: float) -> Spoken:
         return Spoken(self.block.time_s, self.block.time_s + 1.0, self.block.samples)

@@ -25,8 +25,8 @@ from runtime.address import reads_as_question
 from runtime.channel import Channel
 from runtime.config import CameraSettings, Settings
 from runtime.config_talking import VoiceSettings
-from runtime.conversing import EarService
 from runtime.gaze import AFTER_S, BEFORE_S, KEEP_S, LEAST_FRAMES, Looker, RecentFrames, turned_to_the_robot
+from runtime.listening import EarService
 from runtime.own_speech import OwnSpeech
 from runtime.question_ear import QuestionEar, Spoken
 from runtime.voice import Voice
@@ -187,7 +187,8 @@ def test_what_was_seen_while_speech_began_reaches_the_reply(length_s: float) -> 
                 await sound.put(AudioBlock(time_s, np.full(RATE // 10, loud, dtype=np.float32)))
             await sound.close()
             await running
-            return await speech.get()
+            (spoken,) = [one async for one in speech if not one.draft]
+            return spoken
 
     try:
         spoken = asyncio.run(scenario())

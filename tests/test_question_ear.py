@@ -67,6 +67,30 @@ def test_a_stretch_is_given_whole_once_the_silence_is_long_enough(size: int) -> 
     assert len(one.samples) / RATE == pytest.approx(one.end_s - one.start_s, abs=0.01)
 
 
+def test_a_pause_is_told_once_and_is_the_end_if_nothing_follows() -> None:
+    ear = _ear(LoudIsSpeech())
+    sound = _sound((1.0, 0.0), (1.5, 0.9), (0.6, 0.0), (1.0, 0.9), (2.0, 0.0))
+    told: list[Spoken] = []
+    pauses: list[Spoken] = []
+    for block in _blocks(sound, 100.0):
+        if (spoken := ear.hear(block)) is not None:
+            told.append(spoken)
+        if (pause := ear.pause()) is not None:
+            pauses.append(pause)
+            assert not told, "before it is sure that it has ended"
+    (whole,), (first, second) = told, pauses
+    assert first.end_s == pytest.approx(102.8, abs=0.05) and first.start_s == whole.start_s
+    assert (second.start_s, second.end_s) == (whole.start_s, whole.end_s)
+    np.testing.assert_array_equal(second.samples, whole.samples)
+
+
+def test_long_speech_and_clicks_are_no_hurried_question() -> None:
+    for said in ((0.1, 0.9), (7.0, 0.9)):
+        ear = _ear(LoudIsSpeech())
+        for block in _blocks(_sound((1.0, 0.0), said, (0.7, 0.0))):
+            assert ear.hear(block) is None and ear.pause() is None
+
+
 def test_a_click_is_no_speech_and_endless_speech_is_cut() -> None:
     assert not _heard(_ear(LoudIsSpeech()), _blocks(_sound((1.0, 0.0), (0.1, 0.9), (2.0, 0.0))))
     parts = _heard(_ear(LoudIsSpeech(), longest_s=5.0), _blocks(_sound((12.0, 0.9))))

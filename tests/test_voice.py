@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from drivers.media import DriverError
 from models.errors import ModelError
-from runtime.voice import Said, Voice, split_sentences
+from runtime.voice import Said, Voice, split_sentences, spoken_pieces
 from runtime.workers import Worker
 from tests.fake_devices import wait_until
 
@@ -131,3 +131,26 @@ def test_nothing_to_say_and_what_cannot_be_said(rig: Rig) -> None:
 )
 def test_sentences(text: str, sentences: list[str]) -> None:
     assert split_sentences(text) == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        (
+            'Today at 15:10, Anna says: "Hello." Good.',
+            ["Today at 15:10,", 'Anna says: "Hello."', "Good."],
+        ),
+        ("I do not know.", ["I do not know."]),
+        ("Yes, Anna was here today.", ["Yes, Anna was here today."]),
+        ("It was at 15:10 that Anna came home.", ["It was at 15:10 that Anna came home."]),
+        ("Anna, Ben and Carl were here today.", ["Anna, Ben and Carl were here today."]),
+        ("In the kitchen it was, yes.", ["In the kitchen it was, yes."]),
+        (
+            "今天下午三点十分，Anna说她把钥匙放在厨房里。",
+            ["今天下午三点十分，", "Anna说她把钥匙放在厨房里。"],
+        ),
+        ("", []),
+    ],
+)
+def test_the_first_clause_is_spoken_by_itself_where_it_lasts(text: str, pieces: list[str]) -> None:
+    assert spoken_pieces(text) == pieces

@@ -10,6 +10,7 @@ from offline_tools.bench.report import BenchmarkError
 BENCHMARKS = (
     "visitors",
     "looking",
+    "first_word",
     "faces",
     "voices",
     "diarization",

@@ -33,9 +33,9 @@ from runtime.address import reads_as_question
 from runtime.channel import Channel
 from runtime.compose_hearing import speech_recognizer
 from runtime.config import Settings
-from runtime.conversing import EarService
 from runtime.gaze import Looker, RecentFrames
 from runtime.hear import SAMPLE_RATE_HZ
+from runtime.listening import EarService
 from runtime.own_speech import OwnSpeech
 from runtime.question_ear import QuestionEar, Spoken
 from runtime.voice import Voice
@@ -171,7 +171,7 @@ async def _heard(parts: compose.Parts, items: Sequence[Item]) -> list[Spoken]:
         await asyncio.gather(service.run(), feed())
     finally:
         worker.close()
-    return [spoken async for spoken in speech]
+    return [spoken async for spoken in speech if not spoken.draft]
 
 
 def _all_residents(store: MemoryStore) -> None:

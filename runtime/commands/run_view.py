@@ -16,9 +16,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from runtime.clock import iso_utc
 from runtime.commands.session import print_json
-from runtime.daemon import Report
 from runtime.describe_service import DescribedClip
 from runtime.memorize import MemorizedClip
+from runtime.pipeline import Report
 
 
 class View(Protocol):

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from runtime import compose, compose_hearing, compose_speech
 from runtime.clock import SystemClock
 from runtime.commands import session
-from runtime.daemon import FATAL
 from runtime.errors import HearsightError
 from runtime.instance import only_instance
+from runtime.pipeline import FATAL
 from runtime.serving import build_serving
 from runtime.stop_signals import stop_on_signals
 from runtime.supervisor import Supervisor
