@@ -15,6 +15,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from pydantic import ValidationError
+
 from models.errors import ModelError
 from models.language_process import LanguageProcess
 from models.manifest import Manifest
@@ -66,6 +68,9 @@ def _language(options: argparse.Namespace) -> LanguageProcess:
     }
     try:
         process = language_model(Parts(Settings.model_validate({"models": models}), Manifest.load()))
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        raise BenchmarkError(f"{wrong['loc'][-1]} = {wrong['input']}: {wrong['msg']}") from error
     except ModelError as error:
         raise BenchmarkError(str(error)) from error
     if process is None:
