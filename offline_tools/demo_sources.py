@@ -77,6 +77,15 @@ PICTURES: tuple[Picture, ...] = (
     ),
 )
 
+CAT = Picture(
+    "chelsea.png",
+    _SCIKIT_IMAGE,
+    "skimage/data/chelsea.png",
+    "596aa1e7cb875eb79f437e310381d26b338a81c2da23439704a73c4651e8c4bb",
+    "CC0: Stéfan van der Walt",
+)
+"""Of the benchmark `household` alone; the demo scene has no cat."""
+
 
 def cache_directory() -> Path:
     """Return where the demo's pictures are kept: demo/ under HEARSIGHT_CACHE or ~/.cache/hearsight."""
@@ -84,17 +93,19 @@ def cache_directory() -> Path:
     return (Path(root) if root else Path.home() / ".cache" / "hearsight") / "demo"
 
 
-def fetch_pictures(directory: Path) -> tuple[dict[str, Path], list[str]]:
+def fetch_pictures(
+    directory: Path, pictures: tuple[Picture, ...] = PICTURES
+) -> tuple[dict[str, Path], list[str]]:
     """Return the pictures that are there or can be fetched, and one sentence for each carrier that failed."""
     directory.mkdir(parents=True, exist_ok=True)
     faults = []
-    missing = [picture for picture in PICTURES if not is_intact(directory / picture.name, picture.sha256)]
+    missing = [picture for picture in pictures if not is_intact(directory / picture.name, picture.sha256)]
     for carrier in dict.fromkeys(picture.carrier for picture in missing):
         try:
             fetch_carrier(carrier, [p for p in missing if p.carrier == carrier], directory)
         except DemoError as error:
             faults.append(str(error))
-    intact = [picture for picture in PICTURES if is_intact(directory / picture.name, picture.sha256)]
+    intact = [picture for picture in pictures if is_intact(directory / picture.name, picture.sha256)]
     return {picture.name: directory / picture.name for picture in intact}, faults
 
 

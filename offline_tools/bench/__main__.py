@@ -26,6 +26,7 @@ BENCHMARKS = (
     "writes",
     "prompt_reuse",
     "objects",
+    "household",
 )
 
 
