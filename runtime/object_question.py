@@ -38,8 +38,8 @@ _FORMS_EN: tuple[tuple[Ask, str], ...] = (
         ("where", r"^when (?:did|have) (?:you|we) (?:last|see|seen)\b.*"),
 )  # fmt: skip
 _NOT_WHERE = re.compile(
-    r"\b(?:from|live[sd]?|work(?:s|ed)?|bought|buy|born|meet|met|say|said|tell|told|travel\w*|study|studied)\b"
-    r"|从哪|哪里人|哪里来|哪儿来|哪里买|住在|工作|说",
+    r"\b(?:from|live[sd]?|work(?:s|ed)?|bought|buy|born|meet|met|say|said|tell|told|travel\w*|study|studied|usually|normally|always|sleeps?|slept)\b"
+    r"|从哪|哪里人|哪里来|哪儿来|哪里买|住在|工作|说|睡|通常|总是",
     re.IGNORECASE,
 )
 _FORMS_ZH: tuple[tuple[Ask, str], ...] = (

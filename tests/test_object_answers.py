@@ -238,3 +238,11 @@ def test_a_word_for_a_kind_before_another_noun_names_no_thing_of_that_kind(text:
     question = read_question(text, (), lambda node_id: None, START_UTC_S, ZoneInfo("UTC"))
     asked = read_object_question(question)
     assert asked is not None and asked.label == label
+
+
+@pytest.mark.parametrize("text", ["Where does the cat usually sleep?", "猫喜欢睡在哪里？"])
+def test_where_something_is_done_is_no_question_of_where_a_thing_stands(text: str) -> None:
+    assert (
+        read_object_question(read_question(text, (), lambda node_id: None, START_UTC_S, ZoneInfo("UTC")))
+        is None
+    )
