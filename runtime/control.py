@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -24,6 +25,7 @@ from runtime.question import Question, is_named, read_question, unresolved_quest
 from runtime.question_time import Household
 from runtime.quotes import only_asks
 from runtime.recall import Recall
+from runtime.relatives import relative_of
 from runtime.say import Speech
 from runtime.shown_turn import ComputeShown
 from runtime.timeline_answers import MAX_EVIDENCE, answer_from_timeline
@@ -166,6 +168,7 @@ class Control:
             asker=asker,
             maybe=maybe_names(self._store.name_evidence()),
             household=self._household,
+            relative=partial(relative_of, self._store),
         )
 
     def _first_search(

@@ -15,6 +15,7 @@ from memory_store.records import Person
 from runtime.errors import HearsightError
 from runtime.grounding import Language, content_terms, is_everyday_word, language_of
 from runtime.question_time import Household, TimeRange, read_time
+from runtime.relatives import Relative, with_relatives_named
 
 MAX_QUESTION_CHARACTERS = 2000
 
@@ -90,16 +91,23 @@ def read_question(
     asker: int | None = None,
     maybe: Mapping[int, str] | None = None,
     household: Household | None = None,
+    relative: Relative | None = None,
 ) -> Question:
     """Read a question. Raises QuestionError.
 
     person_of: the person a face or voice node is bound to; maybe: by person, a name that was heard and not proved,
-    which counts where nobody carries it for certain; household: what words for times mean in it.
+    which counts where nobody carries it for certain; household: what words for times mean in it; relative: who is
+    known as somebody's brother and the like.
     """
     cleaned = check_question(text)
     told = read_time(cleaned, now_utc_s, household or Household(zone))
     core = cleaned if told.ahead else told.rest
     persons, unknown, masked = _find_persons(core, people, person_of)
+    if (
+        relative is not None and persons and _find_form(masked)[0] != "fact"
+    ):  # facts are told of "my brother" too
+        core = with_relatives_named(core, people, name_pattern, relative)
+        persons, unknown, masked = _find_persons(core, people, person_of)
     hearsay, masked = _find_hearsay(masked, people, maybe or {}, persons)
     if asker is not None and _ASKER.search(masked):
         persons += [person for person in people if person.id == asker and person not in persons]

@@ -260,3 +260,17 @@ def test_a_models_fact_is_the_same_as_what_was_heard(tmp_path: Path) -> None:
         assert (belief.triple.object, belief.line_ids) == ("green tea", (line,))
         node = store.node(first[0])
         assert (node.weight, node.provenance["source"], node.provenance["model"]) == (1.0, "model", "m")
+
+
+def test_what_a_relative_said_is_asked_by_the_relation(home: Home) -> None:
+    _anna(home)
+    home.clip(1, [track(ANNA, 0.0, 20.0)], [says("My brother's name is Leo.", ANNAS_VOICE)])
+    home.clip(2, [track(LEO, 0.0, 20.0)], [says("I found the blue scarf.", LEOS_VOICE)])
+    assert "scarf" not in ask(home.store, "What did Anna's brother say?")[0], (
+        "nobody is known by that name yet"
+    )
+    leo = next(person for person in home.store.people() if person.name is None)
+    with home.store.transaction():
+        home.store.name_person(leo.id, "Leo")
+    text, _ = ask(home.store, "What did Anna's brother say?")
+    assert text.startswith('Leo said: "I found the blue scarf."')

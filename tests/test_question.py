@@ -160,6 +160,27 @@ def test_plain_forms_are_recognised_and_only_those(text: str, intent: str | None
     assert (question.intent, question.topic if question.intent else "") == (intent, topic)
 
 
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("What did Anna's brother say yesterday?", [2]),
+        ("What is the job of Anna's brother?", [2]),
+        ("Where is Anna's brother's car?", [2]),
+        ("What did Anna's sister say?", [1]),
+        ("Who is Anna's brother?", [1]),
+        ("What is the name of Anna's brother?", [1]),
+        ("Where does Anna's brother live?", [1]),  # as facts about him are told: "my brother lives in Lisbon"
+        ("小明的哥哥昨天说了什么？", [6]),
+    ],
+)
+def test_a_relative_who_is_known_is_meant_by_the_relation(text: str, ids: list[int]) -> None:
+    known = {(1, "brother"): PEOPLE[1], (4, "brother"): PEOPLE[5]}
+    question = read_question(
+        text, PEOPLE, lambda node_id: None, NOW, ZONE, relative=lambda one, kin: known.get((one.id, kin))
+    )
+    assert [each.id for each in question.persons] == ids
+
+
 def test_the_language_is_not_that_of_a_name() -> None:
     assert read("Did you see 小明 this afternoon?").language == "en"
     assert read("Bob今天说了什么？").language == "zh"
