@@ -12,6 +12,7 @@ class Evidence:
     """One memory that was found: `text` with tags as stored, `line` with current names; times in UTC seconds.
 
     asked: the question, as its asker's line, that was heard just before this line was said; "" where none was.
+    across: of a memory of another language than the question, how much more like it that is than others are.
     """
 
     id: int
@@ -25,6 +26,7 @@ class Evidence:
     similarity: float | None
     matched_by: tuple[str, ...]
     asked: str = ""
+    across: float | None = None
 
     @property
     def words(self) -> str:

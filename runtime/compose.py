@@ -20,6 +20,7 @@ from models.manifest import Entry, Manifest
 from models.object_looks import LOOK_MODEL, LOOK_SIZE, ObjectLooks
 from models.objects import ObjectDetector
 from models.text import TextEmbedder
+from runtime.across_languages import LanguageShift
 from runtime.binding import Binder, VoteRule
 from runtime.clock import SystemClock, local_zone
 from runtime.config import Settings
@@ -281,6 +282,17 @@ def conversations(
     return Conversations(answerer, store, household_of(parts), SystemClock().utc_s, privacy, shown)
 
 
+def recall_limits(entry: Entry) -> RecallLimits:
+    """What counts as found by the text model: its thresholds."""
+    limits = entry.thresholds
+    return RecallLimits(
+        similarity_floor=limits["about"],
+        similarity_floor_zh=limits.get("about_zh", limits["about"]),
+        across_strong=limits.get("across_strong", 1.0),
+        across_near=limits.get("across_near", 1.0),
+    )
+
+
 def control(
     parts: Parts, store: MemoryStore, language: LanguageModel | None, embedder: TextEmbedder | None = None
 ) -> Control:
@@ -290,9 +302,10 @@ def control(
     def embed_query(texts: list[str]) -> NDArray[np.float32]:
         return (embedder or loaded()).embed_query(texts)
 
-    floor = parts.text_entry.thresholds["about"]
+    entry = parts.text_entry
     household = household_of(parts)
-    recall = Recall(store, embed_query, limits=RecallLimits(similarity_floor=floor))
+    shift = LanguageShift(embed_query) if "across_strong" in entry.thresholds else None
+    recall = Recall(store, embed_query, limits=recall_limits(entry), shift=shift)
     return Control(
         recall,
         language,

@@ -262,6 +262,8 @@ class Control:
         if not strong and self._policy == "best_effort":
             strong = ranked
         if not strong:
+            strong, key = [item for item in ranked if self._recall.is_near(item)], "unknown_model"
+        if not strong:
             return Said(_unknown(question, speech, pool), (), "extractive", 0.0, abstained=True)
         chosen = sorted(strong[: self._limits.quoted], key=lambda item: (item.start_utc_s, item.id))
         lines = [evidence_line(item, speech, whole=True) for item in chosen]

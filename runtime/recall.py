@@ -13,17 +13,20 @@ from numpy.typing import NDArray
 from memory_store.records import Hit, Node, NodeKind
 from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
+from runtime.across_languages import LanguageShift, others
 from runtime.answer import Evidence, Search
 from runtime.evidence_words import question_before
-from runtime.grounding import coverage
+from runtime.grounding import coverage, language_of
 from runtime.heard import trust_last
 from runtime.pictures import picture_words
 from runtime.privacy import EVERYBODY, Audience
 from runtime.question import Question
+from runtime.quotes import quote_in
 
 EmbedQuery = Callable[[list[str]], NDArray[np.float32]]
 
 _SOMEBODY = {"en": "somebody", "zh": "有人"}
+_MOST_ACROSS = 3
 _HAN = "\u3400-\u9fff"
 _KINDS: tuple[NodeKind, ...] = ("episodic", "semantic")
 _TEMPLATE_TOKEN = re.compile(
@@ -39,6 +42,9 @@ class RecallLimits:
     similarity_floor: cosine from which a memory counts as being about the question without sharing a word with
     it; it belongs to the embedding model. word_floor: share of the question's content words that a memory must
     hold to count by words alone; word_bonus: how much of the similarity all of them make up for.
+    similarity_floor_zh: the floor where question and memory are Chinese. across_strong, across_near: how much more like
+    the question a memory of another language must be than others of its language to be about it, and to be told where
+    nothing is; of the model too.
     """
 
     hits: int = 8
@@ -46,6 +52,9 @@ class RecallLimits:
     word_floor: float = 0.6
     word_floor_named: float = 0.5
     word_bonus: float = 0.1
+    similarity_floor_zh: float = 0.83
+    across_strong: float = 1.0
+    across_near: float = 1.0
 
 
 class Recall:
@@ -58,23 +67,29 @@ class Recall:
         *,
         limits: RecallLimits | None = None,
         kinds: Sequence[NodeKind] = _KINDS,
+        shift: LanguageShift | None = None,
     ) -> None:
+        """shift: what finds memories of another language, where the text model knows several."""
         self.store = store
         self.limits = limits or RecallLimits()
         self._embed_query = embed_query
         self._kinds = kinds
+        self._shift = shift
+
+    def _over(self, store: MemoryStore, kinds: Sequence[NodeKind]) -> "Recall":
+        return Recall(store, self._embed_query, limits=self.limits, kinds=kinds, shift=self._shift)
 
     def apart(self) -> "Recall":
         """The same over the memory in which no face and no voice are one person."""
-        return Recall(self.store.apart(), self._embed_query, limits=self.limits, kinds=self._kinds)
+        return self._over(self.store.apart(), self._kinds)
 
     def as_of(self, clip_id: int) -> "Recall":
         """The same over the memory as it was before a clip. Raises UnknownId."""
-        return Recall(self.store.as_of(clip_id), self._embed_query, limits=self.limits, kinds=self._kinds)
+        return self._over(self.store.as_of(clip_id), self._kinds)
 
     def without_semantic(self) -> "Recall":
         """The same that finds only what happened, and nothing that was concluded from it."""
-        return Recall(self.store, self._embed_query, limits=self.limits, kinds=("episodic",))
+        return self._over(self.store, ("episodic",))
 
     def search(
         self, query: str, question: Question, audience: Audience = EVERYBODY
@@ -96,6 +111,12 @@ class Recall:
             tied = [self._evidence(hit) for hit in self._hits(query, question, persons)]
             known = {item.id for item in tied}
             evidence = tied + [item for item in evidence if item.id not in known]
+        if self._shift and question.terms and not any(self.is_strong(item, question) for item in evidence):
+            across = self._across(
+                query, question, self._shift, max((one.score for one in evidence), default=0.0)
+            )
+            known = {item.id for item in across}
+            evidence = across + [item for item in evidence if item.id not in known]
         told = audience.may_hear(item.id for item in evidence)
         evidence = [self._with_question(item, audience) for item in evidence if item.id in told]
         return evidence, Search(
@@ -118,10 +139,34 @@ class Recall:
 
         named: the question names a person, and the memory concerns them.
         """
+        if item.across is not None and item.across >= self.limits.across_strong:
+            return True
         shared = coverage(terms, item.words)
         if shared >= (self.limits.word_floor_named if named else self.limits.word_floor):
             return True
-        return (item.similarity or 0.0) + self.limits.word_bonus * shared >= self.limits.similarity_floor
+        if item.across is not None:
+            return False
+        chinese = language_of(" ".join(terms)) == "zh" == language_of(quote_in(item.line) or item.line)
+        floor = self.limits.similarity_floor_zh if chinese else self.limits.similarity_floor
+        return (item.similarity or 0.0) + self.limits.word_bonus * shared >= floor
+
+    def is_near(self, item: Evidence) -> bool:
+        """Whether a memory of another language may be told where nothing is known to be about the question."""
+        return item.across is not None and item.across >= self.limits.across_near
+
+    def _across(self, query: str, question: Question, shift: LanguageShift, score: float) -> list[Evidence]:
+        """The best memories of another language than the question's, with at least this score."""
+        vector = self._embed_query([without_names(query, question, _SOMEBODY[question.language])])[0]
+        hits = self.store.search_node(
+            vector=shift.moved(vector, question.language),
+            space="text",
+            kinds=self._kinds,
+            after_utc_s=question.time.start_utc_s if question.time else None,
+            before_utc_s=question.time.end_utc_s if question.time else None,
+            k=self.limits.hits * 4,
+        )
+        found = [self._evidence(one.hit, one.lead) for one in others(hits, question.language)[:_MOST_ACROSS]]
+        return [replace(item, score=max(item.score, score)) for item in found]
 
     def _with_question(self, item: Evidence, audience: Audience) -> Evidence:
         """The same with the question that it answers, where the audience may hear that too."""
@@ -175,7 +220,7 @@ class Recall:
 
         return [hit for hit in hits if not restates(hit.node)]
 
-    def _evidence(self, hit: Hit) -> Evidence:
+    def _evidence(self, hit: Hit, across: float | None = None) -> Evidence:
         node = hit.node
         return Evidence(
             id=node.id,
@@ -188,6 +233,7 @@ class Recall:
             score=hit.score,
             similarity=hit.similarity,
             matched_by=hit.matched_by,
+            across=across,
         )
 
 
