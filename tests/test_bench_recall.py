@@ -19,7 +19,7 @@ from offline_tools.bench.evidence_recall import (
     rows_of,
 )
 from offline_tools.bench.locomo_recall import read_dialogues
-from offline_tools.bench.longmemeval_recall import as_one, by_session
+from offline_tools.bench.longmemeval_recall import answer_turns, as_one, by_answer, by_session
 from tests.household import embed_words
 from tests.memory_samples import SATURDAY_UTC_S
 
@@ -82,6 +82,29 @@ def test_sessions_are_ranked_by_their_first_turn_and_histories_are_joined() -> N
     joined = as_one([TALK, later])
     assert [session.start_utc_s for session in joined.sessions][:2] == [0.0, SATURDAY_UTC_S]
     assert len(joined.questions) == 3 and joined.asked_utc_s == later.asked_utc_s
+
+
+def test_the_turns_that_hold_an_answer_count() -> None:
+    said = ["Where is it?", "At 1634 Broadway, New York.", "Broadway is long."]
+    sample = {
+        "haystack_session_ids": ["s1", "s2"],
+        "haystack_sessions": [
+            [{"content": text} for text in said],
+            [{"content": "Hm"}, {"content": "33", "has_answer": True}],
+        ],
+        "questions": ["Where is the theatre?", "How old?", "Which film?"],
+        "answers": ["1634 Broadway", 33, "The Divine Lady"],
+        "answer_session_ids": [["s1"], ["s2"], ["s1"]],
+    }
+    holders = answer_turns(sample)
+    assert holders == {
+        "Where is the theatre?": {"s1#1"}, "How old?": {"s2#1"}, "Which film?": frozenset()
+    }  # fmt: skip
+    asked = [Asked(text, "1", frozenset({"s1"})) for text in sample["questions"]]
+    found = by_answer(Found("talk", asked[0], {"robot": ["s1#0", "s1#2", "s1#1"]}, 0.0), holders)
+    assert found is not None and found.ranked["robot"] == ["s1#0", "s1#2", "s1"]
+    assert reciprocal_rank([found], "robot") == pytest.approx(1 / 3)
+    assert by_answer(Found("talk", asked[2], {"robot": ["s1#0"]}, 0.0), holders) is None
 
 
 def test_a_benchmark_file_is_read_with_its_evidence_as_it_is_told() -> None:
