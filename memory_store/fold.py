@@ -20,19 +20,29 @@ def fold(text: str) -> str:
 
 def replace_folded(pattern: re.Pattern[str], text: str, by: str) -> str:
     """The text with `by` wherever the pattern matches what `fold` makes of it."""
-    if not pattern.search(fold(text)):
+    folded = fold(text)
+    if not pattern.search(folded):
         return text
-    folded, places = "", []
-    for start, end in _characters(text):
-        part = fold(text[start:end])
-        folded += part
-        places += [(start, end)] * len(part)
+    if text.isascii():
+        places = [(place, place + 1) for place in range(len(text))]
+    else:
+        folded, places = _placed(text)
     told, after = "", 0
     for match in pattern.finditer(folded):
         if match.end() > match.start():
             told += text[after : places[match.start()][0]] + by
             after = places[match.end() - 1][1]
     return told + text[after:]
+
+
+def _placed(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """The folded text, and of each of its characters where what it was folded from begins and ends."""
+    folded, places = "", []
+    for start, end in _characters(text):
+        part = fold(text[start:end])
+        folded += part
+        places += [(start, end)] * len(part)
+    return folded, places
 
 
 def _characters(text: str) -> Iterator[tuple[int, int]]:

@@ -5,11 +5,11 @@ The layout is that of https://www.sqlite.org/fileformat2.html, sections 1.3, 1.6
 
 import mmap
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_LEAF = 0x0D  # a leaf of a table that has rowids
+_LEAF, _INTERIOR = 0x0D, 0x05  # the pages of a table that has rowids
 _SIZES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}  # bytes of an integer by its serial type
 Value = int | float | str | bytes | None
 
@@ -36,21 +36,48 @@ class RawPages:
         self._page_size = size if sound else 4096
         self._usable = self._page_size - (self._data[20] if sound else 0)
 
-    def leaves(self) -> Iterator[list[RawRow]]:
-        """The rows of each leaf page that holds any."""
+    def leaves(self, but: Container[int] = ()) -> Iterator[list[RawRow]]:
+        """The rows of each leaf page that holds any, without those of some pages."""
         for number in range(1, len(self._data) // self._page_size + 1):
-            start = (number - 1) * self._page_size
-            header = start + (100 if number == 1 else 0)
-            if self._data[header] != _LEAF:
+            if number in but:
                 continue
-            (count,) = struct.unpack_from(">H", self._data, header + 3)
-            if header + 8 + 2 * count > start + self._usable:
-                continue
-            offsets = struct.unpack_from(f">{count}H", self._data, header + 8)
-            rows = [self._row(number, start + offset) for offset in offsets]
+            rows = [self._row(number, position) for position in self._cells(number, _LEAF, 8)]
             whole = [row for row in rows if row is not None]
             if whole:
                 yield whole
+
+    def leaves_under(self, root: int) -> Iterator[tuple[int, list[int]]]:
+        """The leaf pages that the tree of a table leads to, each with its rowids; damaged pages are passed over."""
+        open_pages, seen = [root], set[int]()
+        while open_pages:
+            number = open_pages.pop()
+            if number in seen or not 0 < number <= len(self._data) // self._page_size:
+                continue
+            seen.add(number)
+            try:
+                if cells := self._cells(number, _INTERIOR, 12):
+                    rightmost = self._header(number) + 8
+                    for position in (*cells, rightmost):
+                        open_pages.append(struct.unpack_from(">I", self._data, position)[0])
+                elif cells := self._cells(number, _LEAF, 8):
+                    starts = [self._varint(position)[1] for position in cells]
+                    yield number, [_signed(self._varint(start)[0]) for start in starts]
+            except (IndexError, struct.error):
+                continue
+
+    def _header(self, number: int) -> int:
+        return (number - 1) * self._page_size + (100 if number == 1 else 0)
+
+    def _cells(self, number: int, kind: int, header_bytes: int) -> list[int]:
+        """Where the cells of a page begin; none where it is of another kind or not well formed."""
+        start, header = (number - 1) * self._page_size, self._header(number)
+        if self._data[header] != kind:
+            return []
+        (count,) = struct.unpack_from(">H", self._data, header + 3)
+        if header + header_bytes + 2 * count > start + self._usable:
+            return []
+        offsets = struct.unpack_from(f">{count}H", self._data, header + header_bytes)
+        return [start + offset for offset in offsets]
 
     def _row(self, page: int, position: int) -> RawRow | None:
         try:

@@ -6,7 +6,7 @@ Triggers do not run and references are not checked meanwhile: `mend` puts both r
 
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def _copy_all(source: sqlite3.Connection | None, target: sqlite3.Connection, cop
                 done.unread.append(table)
         _copy_sequences(source, target)
     with_rowid = {table: columns_of(target, table) for table in tables if has_rowid(target, table)}
-    _copy_from_pages(copy, target, with_rowid, done)
+    _copy_from_pages(copy, source, target, with_rowid, done)
     if source is None:
         done.unread = tables
     else:
@@ -217,9 +217,14 @@ def _copy_sequences(source: sqlite3.Connection, target: sqlite3.Connection) -> N
 
 
 def _copy_from_pages(
-    copy: Path, target: sqlite3.Connection, tables: Mapping[str, list[Column]], done: Salvaged
+    copy: Path,
+    source: sqlite3.Connection | None,
+    target: sqlite3.Connection,
+    tables: Mapping[str, list[Column]],
+    done: Salvaged,
 ) -> None:
-    for rows in RawPages(copy).leaves():
+    pages = RawPages(copy)
+    for rows in pages.leaves(but=_copied_pages(pages, source, target, tables)):
         fitting = [table for table, columns in tables.items() if all(fits(row, columns) for row in rows)]
         if len(fitting) != 1:
             continue
@@ -230,6 +235,25 @@ def _copy_from_pages(
         added = _insert(target, table, names, values)
         if added:
             done.from_pages[table] = done.from_pages.get(table, 0) + added
+
+
+def _copied_pages(
+    pages: RawPages, source: sqlite3.Connection | None, target: sqlite3.Connection, tables: Container[str]
+) -> set[int]:
+    """The pages of which every row was copied by its key, and those of tables that are not copied."""
+    found = set[int]()
+    try:
+        listed = "SELECT name, rootpage FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
+        roots = [] if source is None else source.execute(listed).fetchall()
+    except _CAUGHT:
+        return found
+    for table, root in roots:
+        sql = f"SELECT count(*) FROM {table} WHERE rowid BETWEEN ? AND ?" if table in tables else ""
+        for number, rowids in pages.leaves_under(root):
+            bounds = (min(rowids), max(rowids))
+            if not sql or target.execute(sql, bounds).fetchone()[0] == len(set(rowids)):
+                found.add(number)
+    return found
 
 
 def _find_lost(
