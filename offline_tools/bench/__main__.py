@@ -25,6 +25,7 @@ BENCHMARKS = (
     "index",
     "writes",
     "prompt_reuse",
+    "keeping",
     "objects",
     "household",
 )

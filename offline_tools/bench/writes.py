@@ -57,31 +57,37 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def write_clip(store: MemoryStore, number: int, vectors: Vectors, faces: list[int]) -> int:
-    """One clip in one transaction: ten lines with a vector, a mention and an edge to the line before, each."""
-    start_utc_s = START_UTC_S + CLIP_S * number
+def write_clip(store: MemoryStore, number: int, vectors: Vectors, faces: list[int]) -> None:
+    """One clip in one transaction."""
     with store.transaction():
-        clip_id = store.add_clip(
-            source_key=f"written:{number}",
-            source_name="bench",
-            start_utc_s=start_utc_s,
-            end_utc_s=start_utc_s + CLIP_S,
+        clip_rows(store, number, vectors, faces)
+
+
+def clip_rows(store: MemoryStore, number: int, vectors: Vectors, faces: list[int]) -> list[tuple[int, int]]:
+    """Ten lines with a vector, a mention and an edge to the line before, each; the lines with whom they mention."""
+    start_utc_s = START_UTC_S + CLIP_S * number
+    clip_id = store.add_clip(
+        source_key=f"written:{number}",
+        source_name="bench",
+        start_utc_s=start_utc_s,
+        end_utc_s=start_utc_s + CLIP_S,
+    )
+    lines = list[tuple[int, int]]()
+    for i in range(NODES_A_CLIP):
+        node_number = NODES_A_CLIP * number + i
+        face = faces[node_number % len(faces)]
+        node_id = store.add_node(
+            "episodic",
+            f"<face_{face}> {index_memory.line(node_number)}",
+            clip_id=clip_id,
+            start_utc_s=start_utc_s + i,
+            end_utc_s=start_utc_s + i + 1,
+            vectors={"text": vectors[i]},
         )
-        before: int | None = None
-        for i in range(NODES_A_CLIP):
-            node_number = NODES_A_CLIP * number + i
-            node_id = store.add_node(
-                "episodic",
-                f"<face_{faces[node_number % len(faces)]}> {index_memory.line(node_number)}",
-                clip_id=clip_id,
-                start_utc_s=start_utc_s + i,
-                end_utc_s=start_utc_s + i + 1,
-                vectors={"text": vectors[i]},
-            )
-            if before is not None:
-                store.add_edge(before, node_id, "temporal")
-            before = node_id
-    return clip_id
+        if lines:
+            store.add_edge(lines[-1][0], node_id, "temporal")
+        lines.append((node_id, face))
+    return lines
 
 
 def add_faces(store: MemoryStore) -> list[int]:
