@@ -1,6 +1,7 @@
 """What an object looks like, as one vector: its shape and texture (MobileNetV3) beside its colours.
 
-The network is made to tell kinds of things apart and hardly sees colour, which is most of what tells two cups apart.
+The network is made to tell kinds of things apart and hardly sees colour, which is most of what tells two cups apart:
+a fifth of the likeness is the network's, the rest the colours'.
 """
 
 from collections.abc import Sequence
@@ -14,16 +15,17 @@ from models.appearance import EMBEDDING_SIZE, AppearanceEmbedder
 from models.images import Image, check_image
 from models.objects import ObjectBox
 
-_COLOUR_STEPS, _LIGHT_STEPS = 8, 4
+_COLOUR_STEPS, _LIGHT_STEPS = 16, 8
 COLOUR_SIZE = _COLOUR_STEPS**2 * _LIGHT_STEPS
 LOOK_SIZE = EMBEDDING_SIZE + COLOUR_SIZE
-LOOK_MODEL = "colour-1"  # names this way of counting colours; another way is another model
+LOOK_MODEL = "colour-2"  # names this way of counting colours; another way is another model
 
 _SIDE_PX = 32
 _SOFTNESS = 0.7  # width of a colour step's slope, in steps
-_REACH = 0.35  # how far from grey colours are told apart: a*, b* / 110
+_REACH = 0.6  # how far from grey colours are told apart: a*, b* / 110
+_SHAPE = 0.2  # the network's share of the likeness
 _GREY_TARGET = 120.0
-_CENTRE = 0.6  # the middle of a crop counts most: what is behind the thing stands at its edges
+_CENTRE = 0.4  # the middle of a crop counts most: what is behind the thing stands at its edges
 
 
 def crop_of(image: Image, box: ObjectBox) -> Image | None:
@@ -46,18 +48,20 @@ def white_balance(image: Image) -> NDArray[np.float32]:
 
 
 def colours(crop: Image, balance: NDArray[np.float32]) -> NDArray[np.float32]:
-    """How much of which colour, (256,), length 1: square roots of a soft histogram over CIELAB."""
+    """How much of which colour, (2048,), length 1: square roots of a soft histogram over CIELAB."""
     top, left = crop.shape[0] // 10, crop.shape[1] // 10
     inner = crop[top : crop.shape[0] - top, left : crop.shape[1] - left]
     small = cv2.resize(inner, (_SIDE_PX, _SIDE_PX), interpolation=cv2.INTER_AREA).astype(np.float32)
     balanced = np.asarray(np.clip(small * balance / 255, 0, 1), np.float32)
     lab = np.asarray(cv2.cvtColor(balanced, cv2.COLOR_BGR2LAB), np.float32)
-    light = _soft(lab[..., 0] / 100, 0.1, 0.9, _LIGHT_STEPS)
-    red_green = _soft(lab[..., 1] / 110, -_REACH, _REACH, _COLOUR_STEPS)
-    yellow_blue = _soft(lab[..., 2] / 110, -_REACH, _REACH, _COLOUR_STEPS)
-    axis = np.linspace(-1, 1, _SIDE_PX)
-    centre = np.exp(-(axis[:, np.newaxis] ** 2 + axis**2) / (2 * _CENTRE**2))
-    counts = np.einsum("hw,hwa,hwb,hwl->abl", centre, red_green, yellow_blue, light, optimize=True).ravel()
+    lab = lab.reshape(-1, 3)
+    light = _soft(lab[:, 0] / 100, 0.1, 0.9, _LIGHT_STEPS)
+    red_green = _soft(lab[:, 1] / 110, -_REACH, _REACH, _COLOUR_STEPS)
+    yellow_blue = _soft(lab[:, 2] / 110, -_REACH, _REACH, _COLOUR_STEPS)
+    axis = np.linspace(-1, 1, _SIDE_PX, dtype=np.float32)
+    centre = np.exp(-(axis[:, np.newaxis] ** 2 + axis**2) / (2 * _CENTRE**2)).reshape(-1, 1, 1)
+    hues = (centre * red_green[:, :, np.newaxis] * yellow_blue[:, np.newaxis]).reshape(len(lab), -1)
+    counts = (hues.T @ light).ravel()
     return np.asarray(np.sqrt(counts / counts.sum()), np.float32)
 
 
@@ -81,13 +85,13 @@ class ObjectLooks:
         return np.asarray(self._embedder.embed([image])[0], np.float32)
 
     def objects(self, image: Image, crops: Sequence[Image]) -> NDArray[np.float32]:
-        """Vectors (n, 832) of length 1 of crops of the picture; half of the inner product is colour."""
+        """Vectors (n, 2624) of length 1 of crops of the picture."""
         if not crops:
             return np.empty((0, LOOK_SIZE), np.float32)
         balance = white_balance(image)
         shapes = self._embedder.embed([_square(crop) for crop in crops])
         colour = np.stack([colours(crop, balance) for crop in crops])
-        return np.asarray(np.hstack([shapes, colour]) * np.sqrt(0.5), np.float32)
+        return np.asarray(np.hstack([shapes * np.sqrt(_SHAPE), colour * np.sqrt(1 - _SHAPE)]), np.float32)
 
 
 def _square(crop: Image) -> Image:

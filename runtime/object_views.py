@@ -25,7 +25,7 @@ WITHIN = 0.85  # share of a box inside another of the same class from which they
 
 @dataclass(frozen=True, eq=False)
 class ObjectView:
-    """One look at an object: its box in pixels, its look (832,), and its crop."""
+    """One look at an object: its box in pixels, its look (2624,), and its crop."""
 
     box: ObjectBox
     vector: NDArray[np.float32]

@@ -64,7 +64,7 @@ def voice_in(store: MemoryStore, vector: NDArray[np.float32], rule: MatchRule) -
 
 
 def thing_in(store: MemoryStore, vector: NDArray[np.float32], label: str, rule: MatchRule) -> ShownOne:
-    """Which of the household's things of a class, or of one that is taken for it, a look (832,) is of."""
+    """Which of the household's things of a class, or of one that is taken for it, a look (2624,) is of."""
     match = _match(Gallery(store.objects.exemplars(alike(label))), vector, rule)
     known = None if match.verdict == "new" else match.node_id
     return ShownOne(match.verdict, None, known, label, match.similarity, match.runner_up)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import colorsys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -39,6 +39,21 @@ def thing(label: str, number: int, *, seed: int = 0) -> Thing:
         pattern=_PATTERNS[int(chance.integers(len(_PATTERNS)))],
         slimness=float(chance.uniform(0.75, 1.25)),
         taper=float(chance.uniform(0.0, 0.22)),
+        mark=int(chance.integers(0, 1 << 30)),
+    )
+
+
+def twin(one: Thing) -> Thing:
+    """A thing of the same form and nearly the same colour, with another pattern: the other cup of a pair."""
+    chance = np.random.default_rng((one.mark, 1))
+    off = chance.integers(-24, 25, 3)
+    body = tuple(int(np.clip(value + change, 0, 255)) for value, change in zip(one.body, off, strict=True))
+    patterns = [pattern for pattern in _PATTERNS if pattern != one.pattern]
+    return replace(
+        one,
+        body=(body[0], body[1], body[2]),
+        second=_colour(chance),
+        pattern=patterns[int(chance.integers(len(patterns)))],
         mark=int(chance.integers(0, 1 << 30)),
     )
 

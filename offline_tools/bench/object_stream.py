@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
 from models.object_looks import LOOK_SIZE, ObjectLooks, crop_of
 from models.objects import ObjectBox
-from offline_tools.bench.drawn_things import CLASSES, Image, thing, view
+from offline_tools.bench.drawn_things import CLASSES, Image, thing, twin, view
 from runtime.clips import ClipSpan
 from runtime.exemplars import LearnRule
 from runtime.media_files import MediaFiles
@@ -63,6 +64,25 @@ class Outcome:
     clip_ms: float
 
 
+def together(outcomes: Sequence[Outcome]) -> Outcome:
+    """Several households as one, each counting by its looks."""
+    looks = np.array([one.looks for one in outcomes], float)
+
+    def mean(name: str, weights: NDArray[np.float64]) -> float:
+        return float(np.average([getattr(one, name) for one in outcomes], weights=weights))
+
+    return Outcome(
+        looks=int(looks.sum()),
+        purity=mean("purity", looks * [one.covered for one in outcomes]),
+        ids_per_thing=mean("ids_per_thing", looks),
+        covered=mean("covered", looks),
+        kept=mean("kept", looks),
+        ids=sum(one.ids for one in outcomes),
+        things=sum(one.things for one in outcomes),
+        clip_ms=mean("clip_ms", looks),
+    )
+
+
 @dataclass
 class _Tally:
     by_id: dict[int, Counter[tuple[str, int]]] = field(default_factory=lambda: defaultdict(Counter))
@@ -74,9 +94,18 @@ class _Tally:
 
 
 def compose(
-    looks: ObjectLooks, rooms: Sequence[Image], *, seed: int, things_a_class: int, clips: int
+    looks: ObjectLooks,
+    rooms: Sequence[Image],
+    *,
+    seed: int,
+    things_a_class: int,
+    clips: int,
+    twins: bool = False,
 ) -> list[StreamClip]:
-    """A month in which each clip shows two to four things, somewhere, in another light each time."""
+    """A month in which each clip shows two to four things, somewhere, in another light each time.
+
+    twins: every second thing is nearly like the one before it.
+    """
     chance = np.random.default_rng(seed)
     names = [(label, number) for label in CLASSES for number in range(things_a_class)]
     stream = []
@@ -89,7 +118,9 @@ def compose(
                 0.05 + 0.9 * (place + float(chance.uniform(0.2, 0.8))) / len(shown),
                 float(chance.uniform(0.4, 0.9)),
             )
-            picture, box = view(thing(*name, seed=seed), room, int(chance.integers(1 << 30)), at=at)
+            paired = twins and name[1] % 2 == 1
+            one = twin(thing(name[0], name[1] - 1, seed=seed)) if paired else thing(*name, seed=seed)
+            picture, box = view(one, room, int(chance.integers(1 << 30)), at=at)
             found += _look(looks, name, picture, box)
         start = 1.7e9 + index * 30 * DAY_S / clips
         stream.append(StreamClip(start, tuple(found), (room.shape[1], room.shape[0])))
@@ -102,7 +133,7 @@ def _look(
     where = ObjectBox(name[0], 0.8, *box)
     crop = crop_of(picture, where)
     if crop is not None:
-        yield Look(name, ObjectView(where, looks.objects(picture, [crop])[0], crop))
+        yield Look(name, ObjectView(where, looks.objects(picture, [crop])[0], crop.copy()))
 
 
 def remembered(stream: Sequence[StreamClip], rule: ObjectRule, learn: LearnRule) -> Outcome:
