@@ -139,14 +139,20 @@ class Graph:
             self._grow(actor, 0.0, start_utc_s, end_utc_s)
 
     def refresh_spans(self, node_ids: Collection[int]) -> None:
-        """Weight and times of nodes as the clips that speak for them say; a node without any is left as it is."""
+        """Weight and times of nodes as their clips say; a node for which none speaks weighs 0 and keeps its times."""
+        listed = json.dumps(sorted(node_ids))
         self._database.write(
             """UPDATE nodes SET (weight, start_utc_s, end_utc_s, first_seen_utc_s, last_seen_utc_s) =
             (SELECT sum(weight), min(start_utc_s), max(end_utc_s), min(start_utc_s), max(end_utc_s)
             FROM node_clips WHERE node_id = nodes.id)
             WHERE id IN (SELECT value FROM json_each(?))
             AND EXISTS (SELECT 1 FROM node_clips WHERE node_id = nodes.id)""",
-            (json.dumps(sorted(node_ids)),),
+            (listed,),
+        )
+        self._database.write(
+            """UPDATE nodes SET weight = 0 WHERE id IN (SELECT value FROM json_each(?))
+            AND NOT EXISTS (SELECT 1 FROM node_clips WHERE node_id = nodes.id)""",
+            (listed,),
         )
 
     def _grow(self, node_id: int, weight: float, start: float, end: float) -> None:

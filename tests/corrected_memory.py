@@ -78,6 +78,32 @@ def three_people(store: MemoryStore) -> tuple[Met, ...]:
     return met
 
 
+def correct(store: MemoryStore, met: tuple[Met, ...], action: str, one: int, other: int) -> None:
+    """Apply one correction to what the numbers choose; raises MemoryStoreError where it may not be."""
+    people = store.people()
+    person, second = people[one % len(people)], people[other % len(people)]
+    nodes = [node.id for node in store.nodes(kinds=["face", "voice"])]
+    lines = [line for each in met for line in (*each.seen, *each.heard)]
+    owned = (*person.face_ids, *person.voice_ids)
+    if action == "name":
+        store.name_person(person.id, f"Name {other}", source="resident")
+    elif action == "merge":
+        store.merge_people(person.id, second.id, source="resident")
+    elif action == "code merge":
+        store.merge_people(person.id, second.id)
+    elif action == "split":
+        store.split(person.id, owned[: other % 3])
+    elif action == "lines":
+        about = [node.id for node in store.nodes(kinds=["episodic", "semantic"], person_id=person.id)]
+        store.split_lines(person.id, about[other % 4 :: 2])
+    elif action == "line":
+        store.reassign_line(lines[one % len(lines)], None if other % 3 == 0 else second.id)
+    elif action == "node":
+        store.take_node(nodes[one % len(nodes)], None if other % 2 else second.id)
+    else:
+        store.undo()
+
+
 def state(directory: Path) -> dict[str, list[tuple[Any, ...]]]:
     """All rows but those of the history, to be compared before and after; as another process sees them."""
     tables = (

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memory_store import ChangeContradicted, IdentityConflict, InvalidValue, MemoryStore, UnknownId
 from memory_store.errors import MemoryStoreError
 from memory_store.migrations import migrations
-from tests.corrected_memory import Met, check_whole, mixed, state, three_people
+from tests.corrected_memory import check_whole, correct, mixed, state, three_people
 from tests.memory_samples import add_clip, add_line, open_memory
 
 
@@ -262,31 +262,6 @@ _STEPS = st.lists(
 )
 
 
-def _step(store: MemoryStore, met: tuple[Met, ...], action: str, one: int, other: int) -> None:
-    people = store.people()
-    person, second = people[one % len(people)], people[other % len(people)]
-    nodes = [node.id for node in store.nodes(kinds=["face", "voice"])]
-    lines = [line for each in met for line in (*each.seen, *each.heard)]
-    owned = (*person.face_ids, *person.voice_ids)
-    if action == "name":
-        store.name_person(person.id, f"Name {other}", source="resident")
-    elif action == "merge":
-        store.merge_people(person.id, second.id, source="resident")
-    elif action == "code merge":
-        store.merge_people(person.id, second.id)
-    elif action == "split":
-        store.split(person.id, owned[: other % 3])
-    elif action == "lines":
-        about = [node.id for node in store.nodes(kinds=["episodic", "semantic"], person_id=person.id)]
-        store.split_lines(person.id, about[other % 4 :: 2])
-    elif action == "line":
-        store.reassign_line(lines[one % len(lines)], None if other % 3 == 0 else second.id)
-    elif action == "node":
-        store.take_node(nodes[one % len(nodes)], None if other % 2 else second.id)
-    else:
-        store.undo()
-
-
 @given(steps=_STEPS)
 @settings(max_examples=10, deadline=None)
 def test_any_sequence_keeps_the_graph_whole(steps: list[tuple[str, int, int]]) -> None:
@@ -298,7 +273,7 @@ def test_any_sequence_keeps_the_graph_whole(steps: list[tuple[str, int, int]]) -
                 before = state(directory)
                 try:
                     with store.transaction():
-                        _step(store, met, action, one, other)
+                        correct(store, met, action, one, other)
                 except MemoryStoreError:
                     assert state(directory) == before
                     continue
