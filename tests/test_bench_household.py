@@ -1,13 +1,16 @@
-"""The household benchmark: script and questions are sound, scoring can go either way, nothing is asked twice."""
+"""The household benchmark: script and questions are sound, scoring and judging can go either way."""
 
 import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from models.language import Completion
+from offline_tools.bench.answer_methods import Answered
 from offline_tools.bench.household_questions import (
     TYPES,
     HouseholdQuestion,
@@ -16,9 +19,10 @@ from offline_tools.bench.household_questions import (
     load_questions,
     overlaps,
 )
-from offline_tools.bench.household_records import Judged, Record, Records, judge_all
+from offline_tools.bench.household_run import Given, judge_all
 from offline_tools.bench.household_script import SCRIPT, load_script
-from offline_tools.bench.household_tables import Given, figures_of, rows_of
+from offline_tools.bench.household_tables import figures_of, rows_of
+from offline_tools.bench.kept_completions import TimeIsUp
 from offline_tools.bench.report import BenchmarkError
 from tests.scripted_language import ScriptedLanguage
 
@@ -31,8 +35,8 @@ CAKE = HouseholdQuestion(
     ("n_cake",),
 )
 NOBODY = HouseholdQuestion("q2", "unanswerable", "report", "Who brought the pizza?")
-ANSWER = Record(
-    "q1", CAKE.ask, "A lemon cake; it is on the balcony.", False, ("n_cake",), ("n_cake",), 1, 9, 0, 2.0
+ANSWER = Answered(
+    "A lemon cake; it is on the balcony.", False, model_calls=1, prompt_tokens=9, cached_tokens=2
 )
 
 
@@ -110,31 +114,35 @@ def test_a_memory_is_of_a_line_when_it_shares_its_moment_and_words() -> None:
     assert overlaps(0.0, 4.0, 4.5, 9.0) and not overlaps(0.0, 4.0, 6.0, 9.0)
 
 
-def test_answers_and_judgements_are_kept_and_none_is_judged_twice(tmp_path: Path) -> None:
-    answers, judged = Records(tmp_path / "a.jsonl", Record), Records(tmp_path / "j.jsonl", Judged)
-    answers.add(ANSWER)
-    answers.add(replace(ANSWER, id="q2", text="I don't know.", abstained=True))
-    judge = ScriptedLanguage(["yes"])
-    for _ in range(2):
-        judge_all([CAKE, NOBODY], answers, judged, judge, ends_at=1e12)
+class OneReply(ScriptedLanguage):
+    """A model whose time is up after one reply."""
+
+    def complete(self, *args: Any, **kwargs: Any) -> Completion:
+        if self.calls:
+            raise TimeIsUp
+        return super().complete(*args, **kwargs)
+
+
+def test_a_model_judges_what_was_answered_and_nothing_else() -> None:
+    declined = Answered("I don't know.", True)
+    given = [Given(CAKE, ANSWER), Given(CAKE, declined), Given(NOBODY, declined), Given(NOBODY, ANSWER)]
+    judge = ScriptedLanguage(["no"])
+    assert [one.judged for one in judge_all(given, judge)] == [False, False, True, False]
     assert len(judge.calls) == 1 and "lemon cake, balcony" in judge.calls[0].messages[-1].content
-    again = Records(tmp_path / "j.jsonl", Judged)
-    assert again.done["q1"].right and set(Records(tmp_path / "a.jsonl", Record).done) == {"q1", "q2"}
-    answers.add(replace(ANSWER, text="On the terrace."))
-    judge_all([CAKE], answers, again, ScriptedLanguage(["no"]), ends_at=1e12)
-    assert not again.done["q1"].right
-    judge_all([CAKE], answers, Records(tmp_path / "x.jsonl", Judged), ScriptedLanguage([]), ends_at=0.0)
+    cut_short = judge_all([Given(CAKE, ANSWER), Given(CAKE, ANSWER)], OneReply(["yes"]))
+    assert [one.judged for one in cut_short] == [True, None]
+    assert figures_of(cut_short)["judged"] == 1.0 and figures_of(cut_short)["not_judged"] == 1
 
 
 def test_the_table_tells_false_answers_apart_from_wrong_ones() -> None:
-    declined = replace(
-        ANSWER, id="q2", text="I don't know.", abstained=True, recalled=(), found=(), model_calls=3
+    declined = Answered("I don't know.", True, model_calls=3)
+    good = figures_of(
+        [Given(CAKE, ANSWER, ("n_cake",), ("n_cake",), True), Given(NOBODY, declined, judged=True)]
     )
-    good = figures_of([Given(CAKE, ANSWER, True), Given(NOBODY, declined, None)])
     assert (good["exact"], good["judged"], good["false_answers"], good["unanswered"]) == (1.0, 1.0, 0.0, 0.0)
-    assert (good["evidence_cited"], good["model_calls"]) == (1.0, 2.0)
-    invented = replace(declined, text="Nora did.", abstained=False)
-    bad = figures_of([Given(CAKE, replace(declined, id="q1"), None), Given(NOBODY, invented, None)])
+    assert (good["evidence_cited"], good["model_calls"], good["tokens_read"]) == (1.0, 2.0, 3.5)
+    invented = Answered("Nora did.", False)
+    bad = figures_of([Given(CAKE, declined, judged=False), Given(NOBODY, invented, judged=False)])
     assert (bad["exact"], bad["judged"], bad["false_answers"], bad["unanswered"]) == (0.0, 0.0, 1.0, 1.0)
     assert bad["evidence_found"] == 0.0 and json.dumps(bad)
     assert next(row for row in rows_of("robot", bad) if "1.000" in row[1])[2] == "≤ .10"

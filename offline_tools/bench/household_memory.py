@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from runtime import compose
 from runtime.compose import Parts
 from runtime.config import load_settings
 
-CODE = ("drivers", "memory_store", "models", "runtime")
+_CODE = ("drivers", "memory_store", "models", "runtime")
 _DONE = "replayed.json"
 
 
@@ -61,7 +61,7 @@ def household_memory(script: Script, parts: Parts, *, keep: bool = False) -> Hou
     """The memory of the script, replayed where the cache has none by this code; `keep`: of whatever code it is."""
     scenes = _composed(script, parts)
     truth = _truth(script, scenes)
-    key = code_key()
+    key = _code_key()
     if keep:
         kept = sorted(cache().glob(f"memory-{script_key()}-*"), key=lambda one: one.stat().st_mtime)
         if not kept:
@@ -160,11 +160,11 @@ def _named(script: Script, truth: Mapping[str, Spoken], parts: Parts) -> list[st
     return heard
 
 
-def code_key(packages: Sequence[str] = CODE) -> str:
-    """A hash of all code and prompts of these packages and files."""
+def _code_key() -> str:
+    """A hash of all code and prompts that a memory depends on."""
     hashed = hashlib.sha256()
-    for package in packages:
-        for path in sorted((ROOT / package).rglob("*")) or [ROOT / package]:
+    for package in _CODE:
+        for path in sorted((ROOT / package).rglob("*")):
             if path.suffix in (".py", ".yaml", ".sql"):
                 hashed.update(path.read_bytes())
     return hashed.hexdigest()[:8]

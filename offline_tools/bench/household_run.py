@@ -1,13 +1,12 @@
-"""Asks the household's questions in one of several ways, and keeps what was answered, question by question."""
+"""Asks the household's questions in one of several ways, and has the answers judged."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memory_store.errors import UnknownId
@@ -16,8 +15,9 @@ from models.language import LanguageModel
 from models.manifest import Manifest
 from offline_tools.bench.answer_methods import TIMEOUT_S, Answered, Method, OneShot, Robot, Setting
 from offline_tools.bench.household_memory import HouseholdMemory, Spoken
-from offline_tools.bench.household_questions import HouseholdQuestion, is_of, overlaps
-from offline_tools.bench.household_records import Record, Records
+from offline_tools.bench.household_questions import HouseholdQuestion, is_of, is_right, overlaps
+from offline_tools.bench.judging import ModelJudge
+from offline_tools.bench.kept_completions import TimeIsUp
 from offline_tools.bench.reference_loop import ReferenceLoop
 from runtime import compose
 from runtime.answering import Asked
@@ -49,40 +49,57 @@ class Asking:
         return self.asked_utc_s
 
 
-def ask_all(
-    asking: Asking,
-    method: str,
-    questions: Sequence[HouseholdQuestion],
-    records: Records[Record],
-    ends_at: float,
-) -> None:
-    """Answer what is not in the records yet, until the time is up (by time.monotonic)."""
-    left = [question for question in questions if question.id not in records.done]
-    if not left:
-        return
+@dataclass(frozen=True)
+class Given:
+    """A question, what a method answered, and what that is worth.
+
+    recalled: of the evidence's ids those that stand in the memories under the answer; found: in all that was found;
+    judged: what a model said of it, None where none was asked.
+    """
+
+    question: HouseholdQuestion
+    answered: Answered
+    recalled: tuple[str, ...] = ()
+    found: tuple[str, ...] = ()
+    judged: bool | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether the answer holds what it must hold."""
+        return is_right(self.question, self.answered.text, abstained=self.answered.abstained)
+
+
+def ask_all(asking: Asking, method: str, questions: Sequence[HouseholdQuestion]) -> list[Given]:
+    """The answers, as far as the time goes."""
+    given: list[Given] = []
     with _opened(asking, method) as (store, answer):
-        for question in left:
-            if time.monotonic() > ends_at:
-                return
-            answered = answer(question)
-            records.add(_record(question, answered, store, asking))
-            print(f"{method} {question.id} {answered.duration_s:.1f} s", flush=True)
+        for question in questions:
+            try:
+                answered = answer(question)
+            except TimeIsUp:
+                break
+            truth = [asking.memory.truth[id] for id in question.evidence]
+            recalled = tuple(one.id for one in truth if _stands_in(one, answered.evidence, store))
+            found = tuple(one.id for one in truth if _stands_in(one, answered.found, store))
+            given.append(Given(question, answered, recalled, found))
+    return given
 
 
-def _record(question: HouseholdQuestion, answered: Answered, store: MemoryStore, asking: Asking) -> Record:
-    truth = [asking.memory.truth[id] for id in question.evidence]
-    return Record(
-        id=question.id,
-        asked=question.last,
-        text=answered.text,
-        abstained=answered.abstained,
-        recalled=tuple(one.id for one in truth if _stands_in(one, answered.evidence, store)),
-        found=tuple(one.id for one in truth if _stands_in(one, answered.found, store)),
-        model_calls=answered.model_calls,
-        prompt_tokens=answered.prompt_tokens,
-        cached_tokens=answered.cached_tokens,
-        duration_s=answered.duration_s,
-    )
+def judge_all(given: Sequence[Given], language: LanguageModel) -> list[Given]:
+    """The same judged by a model, as far as the time goes.
+
+    Whether an unanswerable question was declined needs no judge, and an abstention from another one is no answer.
+    """
+    judge, judged = ModelJudge(language), list[Given]()
+    for one in given:
+        right: bool | None = one.exact
+        if one.question.answerable and not one.answered.abstained:
+            try:
+                right = judge.verdict(one.question.last, one.question.truth, one.answered.text).right
+            except TimeIsUp:
+                right = None
+        judged.append(replace(one, judged=right))
+    return judged
 
 
 def _stands_in(truth: Spoken, node_ids: Sequence[int], store: MemoryStore) -> bool:

@@ -3,34 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from offline_tools.bench.household_questions import TYPES, HouseholdQuestion, is_right
-from offline_tools.bench.household_records import Record
+from offline_tools.bench.household_questions import TYPES
+from offline_tools.bench.household_run import Given
 
 SPLITS = ("tune", "report")
-
-
-@dataclass(frozen=True)
-class Given:
-    """A question, what was answered, and what the judge said: None where it was not asked."""
-
-    question: HouseholdQuestion
-    record: Record
-    judged: bool | None
-
-    @property
-    def exact(self) -> bool:
-        """Whether the answer holds what it must hold."""
-        return is_right(self.question, self.record.text, abstained=self.record.abstained)
-
-    @property
-    def agreed(self) -> bool:
-        """Whether the judge agrees; what needs no judge counts as it is."""
-        if not self.question.answerable:
-            return self.exact
-        return bool(self.judged) and not self.record.abstained
 
 
 def figures_of(given: Sequence[Given]) -> dict[str, Any]:
@@ -45,11 +23,13 @@ def figures_of(given: Sequence[Given]) -> dict[str, Any]:
         **_right(given),
         "by": {name: _right(part) for name, part in sorted(parts.items())},
         "false_answers": _mean([not one.exact for one in given if not one.question.answerable]),
-        "unanswered": _mean([one.record.abstained for one in answerable]),
-        "evidence_cited": round(sum(len(one.record.recalled) for one in answerable) / evidence, 4),
-        "evidence_found": round(sum(len(one.record.found) for one in answerable) / evidence, 4),
-        "model_calls": _mean([one.record.model_calls for one in given]),
-        "seconds": _mean([one.record.duration_s for one in given]),
+        "unanswered": _mean([one.answered.abstained for one in answerable]),
+        "evidence_cited": round(sum(len(one.recalled) for one in answerable) / evidence, 4),
+        "evidence_found": round(sum(len(one.found) for one in answerable) / evidence, 4),
+        "model_calls": _mean([one.answered.model_calls for one in given]),
+        "model_s": _mean([one.answered.model_s for one in given]),
+        "tokens_read": _mean([one.answered.prompt_tokens - one.answered.cached_tokens for one in given]),
+        "tokens_written": _mean([one.answered.generated_tokens for one in given]),
     }
 
 
@@ -67,7 +47,8 @@ def rows_of(method: str, told: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("  answerable questions left unanswered", f"{told['unanswered']:.3f}", ""),
         ("  evidence under the answer; found at all", f"{cited:.3f}; {found:.3f}", ""),
         ("  model calls a question", f"{told['model_calls']:.2f}", "≤ 1.8"),
-        ("  seconds a question", f"{told['seconds']:.1f}", ""),
+        ("  tokens read, written a question", f"{told['tokens_read']:.0f}, {told['tokens_written']:.0f}", ""),
+        ("  seconds of the model a question", f"{told['model_s']:.1f}", ""),
     ]
 
 
@@ -75,7 +56,8 @@ def _right(given: Sequence[Given]) -> dict[str, Any]:
     return {
         "questions": len(given),
         "exact": _mean([one.exact for one in given]),
-        "judged": _mean([one.agreed for one in given]),
+        "judged": _mean([one.judged for one in given if one.judged is not None]),
+        "not_judged": sum(one.judged is None for one in given),
     }
 
 
@@ -84,4 +66,5 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _shares(part: Mapping[str, Any]) -> str:
-    return f"exact {part['exact']:.3f}, judged {part['judged']:.3f}"
+    lacking = f", {part['not_judged']} not judged" if part["not_judged"] else ""
+    return f"exact {part['exact']:.3f}, judged {part['judged']:.3f}{lacking}"
