@@ -123,6 +123,8 @@ class ChineseFacts:
         yield from self._said(rest.removesuffix("了"), polarity, changed or ended, habit)
 
     def _said(self, rest: str, polarity: int, changed: bool, habit: bool) -> Iterator[FactClaim]:
+        if match := re.match(r"(?:正)?在(?:.{2,8}?)?(?P<rest>(?:学习|主修).+)$", rest):
+            rest = match["rest"]
         if match := re.match(r"对(?P<what>.{1,8}?)(?P<no>不)?(?:严重)?过敏$", rest):
             yield self._claim(
                 "allergic_to", -polarity if match["no"] else polarity, match["what"], changed=changed
@@ -158,13 +160,14 @@ class ChineseFacts:
                 name = f"（{thing['name']}）" if thing["name"] else ""
                 yield self._claim("has", polarity, f"{thing['count']}{thing['thing']}{name}", changed=changed)
             return
-        said = re.sub(r"^(?:上|过|了)", "", said)
+        place = relation in ("lives_in", "from")  # 上海 begins with a word that is empty elsewhere
+        said = re.sub(r"^(?:上了|过|了)", "", said)
         if relation in ("likes", "prefers"):  # to like eating dumplings is to like dumplings
             said = re.sub(r"^(?:吃|喝)(?=.)", "", said)
         for words in re.split(r"[和、与跟]", said):
             if (
                 1 <= len(words) <= _MOST
-                and not self._empty.match(words)
+                and not self._empty.match(words.removeprefix("上") if place else words)
                 and not re.search(r"[你您他她它我，,]", words)
             ):
                 yield self._claim(relation, polarity * sign, words, changed=changed)
