@@ -63,8 +63,8 @@ def household_memory(script: Script, parts: Parts, *, keep: bool = False) -> Hou
     truth = _truth(script, scenes)
     key = _code_key()
     if keep:
-        done = cache().glob(f"memory-{script_key()}-*/{_DONE}")
-        kept = [path.parent for path in sorted(done, key=lambda path: path.stat().st_mtime)]
+        replayed = cache().glob(f"memory-{script_key()}-*/{_DONE}")
+        kept = [path.parent for path in sorted(replayed, key=lambda path: path.stat().st_mtime)]
         if not kept:
             raise BenchmarkError("there is no replayed memory of this script yet: leave out --keep-memory")
         directory = kept[-1]
