@@ -42,6 +42,33 @@ def test_words_that_must_stand_in_an_answer() -> None:
     assert not holds("The platform is x5.", ["x four"])
 
 
+@pytest.mark.parametrize(
+    ("truth", "answer", "right"),
+    [
+        ("7 May 2023", "She went on Sunday 7 May, 2023.", True),
+        ("7 May 2023", "She went on Monday 8 May 2023.", False),
+        ("May, 2023", "On 27 May 2023.", True),
+        ("August 2023", "Four months ago.", False),
+        ("His car broke down", "John said that his car broke down.", True),
+    ],
+)
+def test_words_and_dates_that_settle_it_are_not_asked_about(truth: str, answer: str, right: bool) -> None:
+    verdict = ModelJudge(ScriptedLanguage([])).verdict("What?", truth, answer)
+    assert (verdict.right, verdict.reply) == (right, "by code")
+
+
+@pytest.mark.parametrize(
+    ("truth", "answer"),
+    [
+        ("The week before 9 June 2023", "From 29 May to 4 June 2023."),
+        ("Yes", "Yes, she did."),
+        ("Glad", "Sad."),
+    ],
+)
+def test_what_words_do_not_settle_is_asked(truth: str, answer: str) -> None:
+    assert ModelJudge(ScriptedLanguage(["yes"])).verdict("What?", truth, answer).right
+
+
 def test_the_model_judges_and_its_prompt_is_kept() -> None:
     language = ScriptedLanguage(["yes", "no"])
     judge = ModelJudge(language)

@@ -1,11 +1,12 @@
 """Whether an answer is right: token F1 as LoCoMo counts it, words that must stand in it, and a model that judges.
 
-The model judge is the local language model, asked for yes or no under a grammar; its prompt stands here, and prompt and
-verdict go into the benchmarks' records.
+The model judge is the local language model, asked for yes or no under a grammar where words and dates do not settle it;
+its prompt stands here, and prompt and verdict go into the benchmarks' records.
 """
 
 from __future__ import annotations
 
+import calendar
 import re
 import string
 from collections import Counter
@@ -33,6 +34,7 @@ _EXAMPLES = (
     ("How many lamps are left?", "forty", "Fourteen lamps are left.", "no"),
 )
 _PORTER = snowballstemmer.stemmer("porter")
+_MONTHS = {_PORTER.stemWord(name.lower()) for name in calendar.month_name if name}
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
@@ -92,7 +94,10 @@ def holds(answer: str, pieces: Iterable[str]) -> bool:
 
 
 class ModelJudge:
-    """Asks a language model whether an answer says what the truth says. Raises ModelError."""
+    """Asks a language model whether an answer says what the truth says, where code cannot tell. Raises ModelError.
+
+    Small models take one date for another.
+    """
 
     def __init__(self, language: LanguageModel, timeout_s: float = 900.0) -> None:
         self._language = language
@@ -100,8 +105,9 @@ class ModelJudge:
 
     def verdict(self, question: str, truth: str, answer: str) -> Verdict:
         """The judgement; an empty answer is wrong without being asked about."""
-        if not answer.strip():
-            return Verdict(False, "", "no answer")
+        by_code = _plainly(truth, answer)
+        if by_code is not None:
+            return Verdict(by_code, "", "by code")
         messages = [Message("system", " ".join(JUDGE.split()))]
         for one in _EXAMPLES:
             messages += [Message("user", _case(*one[:3])), Message("assistant", one[3])]
@@ -111,6 +117,16 @@ class ModelJudge:
         )
         prompt = "\n".join(f"{message.role}: {message.content}" for message in messages)
         return Verdict(completion.text.strip() == "yes", prompt, completion.text)
+
+
+def _plainly(truth: str, answer: str) -> bool | None:
+    """Right where all of several words of the truth are there; by that alone where it is but a date; else None."""
+    wanted, given = set(tokens_of(truth)), set(tokens_of(answer))
+    if not given:
+        return False
+    if wanted and all(word.isdigit() or word in _MONTHS for word in wanted):
+        return wanted <= given
+    return True if len(wanted) > 1 and wanted <= given else None
 
 
 def _case(question: str, truth: str, answer: str) -> str:
