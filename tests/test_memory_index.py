@@ -4,6 +4,7 @@ import json
 import shutil
 import sqlite3
 import threading
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -135,10 +136,19 @@ def edit_sidecar(index: Path, **values: object) -> None:
     sidecar.write_text(json.dumps(json.loads(sidecar.read_text()) | values))
 
 
+def speak_of_more_than_the_file_holds(index: Path) -> None:
+    file = index / f"{NAME}.hnsw"
+    data = bytearray(file.read_bytes())
+    data[8:24] = (2 * COUNT).to_bytes(8, "little") * 2  # capacity and count
+    file.write_bytes(data)
+    edit_sidecar(index, count=2 * COUNT, crc32=zlib.crc32(data))
+
+
 DAMAGES: list[Callable[[Path], object]] = [
     truncate,
     truncate_and_hide,
     flip_a_bit,
+    speak_of_more_than_the_file_holds,
     replace_by_other_dimension,
     replace_by_other_memory,
     lambda index: (index / f"{NAME}.hnsw").write_bytes(b""),
