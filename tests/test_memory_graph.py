@@ -4,6 +4,7 @@ import math
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from memory_store import (
     TransactionRequired,
     UnknownId,
 )
+from memory_store.records import NodeKind, Relation
 from memory_store.words import indexed_words
 from tests.memory_samples import SATURDAY_UTC_S, add_clip, add_face, add_line, open_memory, unit
 
@@ -93,6 +95,27 @@ def test_the_same_edge_again_counts_an_activation(store: MemoryStore) -> None:
         assert store.add_edge(a, b, "temporal", detail="after") != edge_id
     edge = store.edges(b)[0]
     assert (edge.activation_count, edge.created_utc_s, edge.last_activated_utc_s) == (1, 1.0, 2.0)
+
+
+def test_every_kind_of_node_and_edge_is_kept_and_found(store: MemoryStore) -> None:
+    with store.transaction():
+        clip_id = add_clip(store, 0)
+        start = SATURDAY_UTC_S
+        nodes = {
+            kind: store.add_node(kind, f"a {kind}", clip_id=clip_id, start_utc_s=start, end_utc_s=start + 1)
+            for kind in get_args(NodeKind)
+        }
+        edges = {
+            relation: store.add_edge(nodes["face"], nodes["voice"], relation)
+            for relation in get_args(Relation)
+        }
+    assert {edge.relation: edge.id for edge in store.edges(nodes["face"])} == edges
+    for kind, node_id in nodes.items():
+        assert [node.id for node in store.nodes(kinds=[kind])] == [node_id]
+    for relation in edges:
+        assert [one.node.id for one in store.neighbours(nodes["face"], relations=[relation])] == [
+            nodes["voice"]
+        ]
 
 
 def test_an_id_is_never_used_again(tmp_path: Path) -> None:

@@ -158,6 +158,17 @@ def test_who_holds_a_thing_is_seen_and_answered(store: MemoryStore, home: Object
     assert "in Anna's hand" in _ask(store, "Where is the cup?").text
 
 
+def test_who_uses_a_thing_that_is_not_lifted(store: MemoryStore, home: ObjectHome) -> None:
+    laptop = Shown("laptop", (470.0, 180.0, 60.0, 50.0), look(4))
+    home.clip(0, [PERSON, laptop], tracks=[_face(ANNA)])
+    anna = _named(store, "Anna")
+    (laptop_id,) = home.ids("laptop")
+    links = [edge for edge in store.edges(laptop_id) if edge.source == laptop_id]
+    users = {edge.target for edge in links if edge.detail == "used_by"}
+    assert users == set(store.person(anna).face_ids)
+    assert "Anna" in _ask(store, "Who used the laptop?").text
+
+
 def test_keys_are_found_by_what_was_said_and_the_last_word_wins(store: MemoryStore, home: ObjectHome) -> None:
     home.clip(0, speech=[says("I put the keys on the shelf.", ANNA_VOICE)])
     home.clip(1, speech=[says("Where did I put the keys?", ANNA_VOICE)])

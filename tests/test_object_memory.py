@@ -176,3 +176,11 @@ def test_objects_lie_at_places_and_on_furniture(store: MemoryStore, home: Object
     assert (spot.kind, spot.text, spot.provenance["place"]) == ("place", "on the dining table", "home")
     (home_id,) = [edge.target for edge in store.edges(spot.id) if edge.detail == "part_of"]
     assert store.node(home_id).text == "home"
+
+
+def test_an_apple_in_a_bowl_is_inside_of_it(store: MemoryStore, home: ObjectHome) -> None:
+    bowl = Shown("bowl", (300.0, 170.0, 80.0, 60.0), look(5))
+    home.clip(0, [TABLE, bowl, Shown("apple", (325.0, 185.0, 30.0, 30.0), look(6))])
+    (apple_id,), (bowl_id,) = home.ids("apple"), home.ids("bowl")
+    links = {(edge.detail, edge.target) for edge in store.edges(apple_id) if edge.source == apple_id}
+    assert ("inside", bowl_id) in links
