@@ -2,19 +2,18 @@
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from memory_store.database import Database
 from memory_store.facts import Facts
 from memory_store.fold import fold
-from memory_store.forget_traits import Traits, without_names
+from memory_store.forget_traits import SHORTEST_QUOTE, Traits, without_names
 from memory_store.graph import Graph
 from memory_store.identity import Identity
 from memory_store.name_rule import name_pattern
 from memory_store.records import Node
 from memory_store.tags import Tag, find_tags
 
-_SHORTEST_QUOTE = 8  # characters: shorter ones ("yes", "thank you") are everybody's
 _WORD = re.compile(r"[^\W\d_]{4,}|[\u3400-\u9fff]{2}")
 
 
@@ -37,7 +36,7 @@ class ForgetScope:
         said = {
             str(line.provenance.get("said", "")) for line in map(self._graph.node, self._acted_alone(nodes))
         }
-        quotes = tuple(sorted(quote for quote in said if len(quote) >= _SHORTEST_QUOTE))
+        quotes = tuple(sorted(quote for quote in said if len(quote) >= SHORTEST_QUOTE))
         return Traits(frozenset(persons), nodes, own, quotes, shared)
 
     def _names(self, persons: list[int]) -> list[str]:
@@ -85,7 +84,7 @@ class ForgetScope:
         gone |= self._told_by_models(traits, gone) | self._facts.naming(traits.names)
         return gone, told_anew - gone
 
-    def _concerned(self, traits: Traits) -> list[Node]:
+    def _concerned(self, traits: Traits) -> Iterator[Node]:
         """Nodes that an edge ties to the person, and nodes whose text has a tag or a name of theirs."""
         nodes = json.dumps(sorted(traits.node_ids))
         rows = self._database.rows(
@@ -102,7 +101,7 @@ class ForgetScope:
             told = row["told"]
             if any(tag in told for tag in tags) or any(name.search(fold(told)) for name in names):
                 found.add(row["id"])
-        return [self._graph.node(node_id) for node_id in sorted(found - traits.node_ids)]
+        yield from (self._graph.node(node_id) for node_id in sorted(found - traits.node_ids))
 
     def _people(self, node_ids: Collection[int]) -> set[int]:
         sql = (

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from memory_store.fold import fold, replace_folded
@@ -9,10 +10,15 @@ from memory_store.name_rule import name_pattern
 from memory_store.tags import find_tags
 from memory_store.tentative import SOMEBODY
 
+SHORTEST_QUOTE = 8  # characters: shorter ones ("yes", "thank you") are everybody's
+
 
 @dataclass(frozen=True)
 class Traits:
-    """Ids, names that are nobody else's, and what somebody said; shared_names: those that others bear too."""
+    """Ids, names that are nobody else's, and what somebody said, none shorter than SHORTEST_QUOTE.
+
+    shared_names: names of theirs that others bear too.
+    """
 
     person_ids: frozenset[int]
     node_ids: frozenset[int]
@@ -36,7 +42,20 @@ class Traits:
 
     def quoted_in(self, text: str) -> bool:
         """Whether something they said stands in the text."""
-        return any(quote in text for quote in self.quotes)
+        quotes = self._quotes_by_start
+        return bool(quotes) and any(
+            text.startswith(quote, place)
+            for place in range(len(text) - SHORTEST_QUOTE + 1)
+            for quote in quotes.get(text[place : place + SHORTEST_QUOTE], ())
+        )
+
+    @cached_property
+    def _quotes_by_start(self) -> dict[str, list[str]]:
+        """Somebody may have said a hundred thousand sentences: only those that begin as a text goes on are compared."""
+        found: dict[str, list[str]] = {}
+        for quote in self.quotes:
+            found.setdefault(quote[:SHORTEST_QUOTE], []).append(quote)
+        return found
 
 
 def without_names(value: Any, names: tuple[str, ...]) -> Any:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from memory_store.columns import Column, columns_of, completed, first_key, fits, has_rowid, is_sound
 from memory_store.database import Database
 from memory_store.raw_pages import RawPages
@@ -261,18 +263,25 @@ def _find_lost(
 ) -> None:
     """Rowids that an index of the damaged file still names, or where reading failed, and that were not copied."""
     for table in tables:
-        known = set(done.failed.get(table, ()))
+        known = np.array(sorted(done.failed.get(table, ())), np.int64)
         for index in _indexes(source, table):
-            try:
-                for row in source.execute(f"SELECT rowid FROM {table} INDEXED BY {index}"):
-                    known.add(row[0])
-            except _CAUGHT:
-                continue
-        here = {row[0] for row in target.execute(f"SELECT rowid FROM {table}")}
+            named = np.fromiter(_rowids(source, f"{table} INDEXED BY {index}"), np.int64)
+            known = np.union1d(known, named)
+        gone = np.setdiff1d(known, np.fromiter(_rowids(target, table), np.int64), assume_unique=True)
         newest = _newest(source, table)
-        gone = {row for row in known - here if isinstance(row, int) and (newest is None or row <= newest)}
-        if gone:
-            done.lost[table] = sorted(gone)
+        lost = gone.tolist() if newest is None else gone[gone <= newest].tolist()
+        if lost:
+            done.lost[table] = lost
+
+
+def _rowids(connection: sqlite3.Connection, table: str) -> Iterator[int]:
+    """The rowids that a table or an index of it gives, until it meets a damaged page."""
+    try:
+        yield from (
+            row[0] for row in connection.execute(f"SELECT rowid FROM {table}") if isinstance(row[0], int)
+        )
+    except _CAUGHT:
+        return
 
 
 def _indexes(source: sqlite3.Connection, table: str) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from memory_store import MemoryStore
 from memory_store.fold import fold, replace_folded
-from memory_store.forget_traits import file_name_without, without_names
+from memory_store.forget_traits import Traits, file_name_without, without_names
 from memory_store.name_rule import name_pattern
 from memory_store.records import Triple
 from runtime.forget import forget_person
@@ -66,6 +66,21 @@ def test_what_stands_around_a_name_is_kept_to_the_letter() -> None:
     assert replace_folded(name_pattern("Élodie"), text, "x") == "ﬁne Ｃafe\u0301, x… Ⅳ ½"
     assert replace_folded(re.compile("i"), "ﬁ", "x") == "x"  # no half of a letter is left
     assert fold("ß İI ı") == "ss ii i"
+
+
+def test_what_somebody_said_is_found_in_any_text() -> None:
+    quotes = ("The blue heron sleeps", "The blue lamp", "12345678")
+    traits = Traits(frozenset(), frozenset(), (), quotes, ())
+    for text in (
+        "He told: The blue lamp.",
+        "The blue heron sleeps",
+        "x12345678",
+        "The blue the blue lampThe blue lamp",
+    ):
+        assert traits.quoted_in(text) == any(quote in text for quote in quotes) is True
+    for text in ("", "The blue", "The blue herons", "1234567", "the blue lamp"):
+        assert not traits.quoted_in(text)
+    assert not Traits(frozenset(), frozenset(), (), (), ()).quoted_in("The blue lamp")
 
 
 def _note(store: MemoryStore, text: str, clip_id: int, **provenance: str) -> int:
