@@ -75,7 +75,8 @@ def _fill(directory: Path, clips: int) -> None:
         for first in range(0, clips, _AT_ONCE):
             with store.transaction():
                 for number in range(first, min(first + _AT_ONCE, clips)):
-                    for line, face in clip_rows(store, number, source.vectors(NODES_A_CLIP), faces):
+                    vectors = source.vectors(NODES_A_CLIP)
+                    for line, face in clip_rows(store, number, vectors, faces, heard=True):
                         store.add_edge(line, face, "mentions", detail="actor")
             print(f"{first + _AT_ONCE} clips written", end="\r", file=sys.stderr, flush=True)
         for index in store._indexes.values():

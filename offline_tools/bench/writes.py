@@ -63,8 +63,13 @@ def write_clip(store: MemoryStore, number: int, vectors: Vectors, faces: list[in
         clip_rows(store, number, vectors, faces)
 
 
-def clip_rows(store: MemoryStore, number: int, vectors: Vectors, faces: list[int]) -> list[tuple[int, int]]:
-    """Ten lines with a vector, a mention and an edge to the line before, each; the lines with whom they mention."""
+def clip_rows(
+    store: MemoryStore, number: int, vectors: Vectors, faces: list[int], *, heard: bool = False
+) -> list[tuple[int, int]]:
+    """Ten lines with a vector, a mention and an edge to the line before, each; the lines with whom they mention.
+
+    heard: the lines are told as speech, with the words that were said.
+    """
     start_utc_s = START_UTC_S + CLIP_S * number
     clip_id = store.add_clip(
         source_key=f"written:{number}",
@@ -76,13 +81,16 @@ def clip_rows(store: MemoryStore, number: int, vectors: Vectors, faces: list[int
     for i in range(NODES_A_CLIP):
         node_number = NODES_A_CLIP * number + i
         face = faces[node_number % len(faces)]
+        said = index_memory.line(node_number)
+        told = {"source": "grounded", "event": "heard", "said": said} if heard else {}
         node_id = store.add_node(
             "episodic",
-            f"<face_{face}> {index_memory.line(node_number)}",
+            f"<face_{face}> {said}",
             clip_id=clip_id,
             start_utc_s=start_utc_s + i,
             end_utc_s=start_utc_s + i + 1,
             vectors={"text": vectors[i]},
+            provenance=told,
         )
         if lines:
             store.add_edge(lines[-1][0], node_id, "temporal")
