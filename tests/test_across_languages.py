@@ -75,6 +75,20 @@ def test_what_nobody_said_in_any_language_is_not_known(store: MemoryStore) -> No
         assert answer.abstained and not answer.evidence
 
 
+def test_it_is_found_among_however_many_memories_of_the_questions_own_language(store: MemoryStore) -> None:
+    with store.transaction():
+        for number in range(60):
+            said = f"今天第{number}次下雨了，外面很冷。"
+            clip = store.add_clip(
+                source_key=said, source_name="rain", start_utc_s=NOW - 900, end_utc_s=NOW - 890
+            )
+            store.add_node(
+                "episodic", f"有人说：“{said}”", clip_id=clip, start_utc_s=NOW - 900, end_utc_s=NOW - 895,
+                provenance={"source": "grounded", "event": "heard", "said": said}, vectors={"text": _embed([said])[0]},
+            )  # fmt: skip
+    assert "I lent the drill" in _ask(store, "谁借走了电钻？").text
+
+
 def test_what_one_language_answers_is_not_looked_for_in_the_other(store: MemoryStore) -> None:
     answer = _ask(store, "What is the wifi password?")
     assert "sunflower" in answer.text and answer.evidence[0].across is None
