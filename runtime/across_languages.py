@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from memory_store.records import Hit
 from runtime.grounding import Language, language_of
-from runtime.quotes import quote_in
+from runtime.quotes import only_asks, quote_in
 
 BACKGROUND = 8  # memories of that language whose mean likeness is what any memory has
 LEAST_BACKGROUND = 3
@@ -64,8 +64,8 @@ def others(hits: Sequence[Hit], language: Language) -> list[AcrossHit]:
 
 
 def _language(hit: Hit) -> Language | None:
-    """The language of what was said or concluded; None for lines that code writes, whose words are always English."""
+    """The language of what was said or concluded; None for a question, and for what code writes."""
     quote = quote_in(hit.node.text)
-    if quote is None and hit.node.kind != "semantic":
+    if (quote is None and hit.node.kind != "semantic") or only_asks(hit.node.text):
         return None
     return language_of(quote or hit.node.text)

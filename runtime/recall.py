@@ -21,7 +21,7 @@ from runtime.heard import trust_last
 from runtime.pictures import picture_words
 from runtime.privacy import EVERYBODY, Audience
 from runtime.question import Question
-from runtime.quotes import quote_in
+from runtime.quotes import only_asks, quote_in
 
 EmbedQuery = Callable[[list[str]], NDArray[np.float32]]
 
@@ -144,7 +144,7 @@ class Recall:
         shared = coverage(terms, item.words)
         if shared >= (self.limits.word_floor_named if named else self.limits.word_floor):
             return True
-        if item.across is not None:
+        if item.across is not None or only_asks(item.line):  # a question much like this one answers nothing
             return False
         chinese = language_of(" ".join(terms)) == "zh" == language_of(quote_in(item.line) or item.line)
         floor = self.limits.similarity_floor_zh if chinese else self.limits.similarity_floor

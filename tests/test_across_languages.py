@@ -89,6 +89,16 @@ def test_it_is_found_among_however_many_memories_of_the_questions_own_language(s
     assert "I lent the drill" in _ask(store, "谁借走了电钻？").text
 
 
+def test_a_question_in_the_other_language_is_no_answer(store: MemoryStore) -> None:
+    with store.transaction():
+        clip = store.add_clip(source_key="q", source_name="x", start_utc_s=NOW - 90, end_utc_s=NOW - 60)
+        store.add_node(
+            "episodic", 'Somebody says: "Where is the sofa?"', clip_id=clip, start_utc_s=NOW - 90, end_utc_s=NOW - 85,
+            provenance={"source": "grounded", "event": "heard"}, vectors={"text": _embed(["Where is the sofa?"])[0]},
+        )  # fmt: skip
+    assert _ask(store, "沙发在谁那儿？").abstained
+
+
 def test_what_one_language_answers_is_not_looked_for_in_the_other(store: MemoryStore) -> None:
     answer = _ask(store, "What is the wifi password?")
     assert "sunflower" in answer.text and answer.evidence[0].across is None
