@@ -48,13 +48,15 @@ class Forgetting:
         """Delete a person with everybody merged into them, and leave a tombstone; raises UnknownId."""
         living = self._identity.living(person_id)
         nodes = [binding.node_id for binding in self._identity.bindings(living)]
-        return self._forget(living, self._scope.traits(self._identity.with_merged(living), nodes))
+        receipt = self._forget(living, self._scope.traits(self._identity.with_merged(living), nodes))
+        self._database.write("INSERT INTO nodes_fts (nodes_fts) VALUES ('rebuild')")
+        return receipt
 
     def again(self, stone: Tombstone) -> ForgetReceipt:
         """Delete from an older state of the memory what was forgotten later, and whatever it tells of them.
 
         Who was one with them then goes with them. Where a name of theirs was not known yet, a line goes that cannot
-        be told as it was told without them later.
+        be told as it was told without them later. The caller builds the index of words anew, once for all.
         """
         persons = self._down_from(stone.persons)
         sql = "SELECT node_id AS id FROM person_nodes WHERE person_id IN (SELECT value FROM json_each(?))"
@@ -84,7 +86,6 @@ class Forgetting:
             told = stone.clips.get(row["id"])
             if told and not all_names_known and told != tombstones.fingerprint(row["source_name"]):
                 self._database.write("UPDATE clips SET source_name = 'recording' WHERE id = ?", (row["id"],))
-        self._database.write("INSERT INTO nodes_fts (nodes_fts) VALUES ('rebuild')")
         return replace(
             receipt,
             counts={**receipt.counts, "lines_not_retold": len(lost)},
@@ -116,7 +117,6 @@ class Forgetting:
         }
         self._delete("nodes", "id", doomed)
         self._delete_persons(traits)
-        self._database.write("INSERT INTO nodes_fts (nodes_fts) VALUES ('rebuild')")
         files = tuple(str(image.provenance["file"]["path"]) for image in images if "file" in image.provenance)
         faces = tuple(sorted(traits.node_ids))
         if stone is None:

@@ -38,9 +38,9 @@ class Mending:
             self._let_go()
         self._tags()
         self._recount()
+        self._forget_again()
         self._database.write("INSERT INTO nodes_fts (nodes_fts) VALUES ('rebuild')")
         self.done.append("the index of words was built anew")
-        self._forget_again()
 
     def _identity(self) -> None:
         if self._database.row("SELECT 1 FROM memory_identity") is not None:

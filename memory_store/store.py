@@ -164,10 +164,11 @@ class MemoryStore(FactStore):
         """The vector of a node in a space, or None."""
         return self._vectors.of_node(node_id, space)
 
-    def rebuild_indexes(self) -> None:
-        """Build the text index and the vector indexes anew from the database; minutes for a large memory."""
-        with self.transaction():
-            self._database.write("INSERT INTO nodes_fts (nodes_fts) VALUES ('rebuild')")
+    def rebuild_indexes(self, *, words: bool = True) -> None:
+        """Build the vector indexes, and that of words, anew from the database; minutes for a large memory."""
+        if words:
+            with self.transaction():
+                self._database.write("INSERT INTO nodes_fts (nodes_fts) VALUES ('rebuild')")
         for index in self._indexes.values():
             index.rebuild()
 

@@ -64,7 +64,7 @@ def repair_memory(options: argparse.Namespace) -> int:
         store = compose.open_store(parts)
         try:
             if done.done:
-                store.rebuild_indexes()
+                store.rebuild_indexes(words=False)  # that one is new already
         finally:
             store.close()
     status = 1 if done.left or done.lost or done.unread else 0

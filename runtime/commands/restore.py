@@ -34,7 +34,7 @@ def main(options: argparse.Namespace) -> int:
         )
         store = compose.open_store(parts)
         try:
-            store.rebuild_indexes()
+            store.rebuild_indexes(words=False)  # that one is new already
         finally:
             store.close()
     if options.json:
