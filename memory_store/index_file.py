@@ -123,8 +123,11 @@ class IndexFile:
         _IN_MEMORY[_state(self.path(name))] = saved
         return saved
 
-    def load(self, name: str) -> StoredGraph | str:
-        """The graph, or why it is not to be used. hnswlib itself checks nothing."""
+    def load(self, name: str, *, anew: bool = False) -> StoredGraph | str:
+        """The graph, or why it is not to be used. hnswlib itself checks nothing.
+
+        anew: read the file although its graph may be in memory.
+        """
         sidecar = self._read_sidecar(name)
         if isinstance(sidecar, str):
             return sidecar
@@ -135,7 +138,8 @@ class IndexFile:
             with open(path, "rb") as file:
                 header = file.read(_HEADER.size)
             state = _state(path)
-            if (shared := _IN_MEMORY.get(state)) is not None and len(shared.ids) == sidecar.count:
+            shared = None if anew else _IN_MEMORY.get(state)
+            if shared is not None and len(shared.ids) == sidecar.count:
                 return shared
             if len(header) < _HEADER.size or _crc32(path) != sidecar.crc32:
                 return f"{path} is damaged: its checksum is not that of its sidecar"
@@ -156,7 +160,7 @@ class IndexFile:
             return f"{path} is refused by hnswlib ({error})"
         vectors, ids = self._mapped(name, sidecar)
         stored = StoredGraph(graph, vectors, ids, _pairs(sidecar.duplicates), name)
-        _IN_MEMORY[state] = stored
+        _IN_MEMORY.setdefault(state, stored)
         return stored
 
     def scrub(self, name: str, rows: Ids, duplicates: Ids) -> None:

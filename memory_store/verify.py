@@ -228,7 +228,7 @@ def _vector_index(database: Database, file: IndexFile) -> Iterator[Fault]:
     """Each graph against the rows; what is in none is compared one by one, and what is gone is never believed."""
     repair = "builds it anew"
     for name in file.names():
-        loaded = file.load(name)
+        loaded = file.load(name, anew=True)
         if isinstance(loaded, str):
             yield Fault("vector index", loaded, repair)
             continue

@@ -1,5 +1,6 @@
 """Two connections to one memory in one process, as a live daemon has: one index in memory, and what either builds."""
 
+import os
 from pathlib import Path
 
 from memory_store import MemoryStore
@@ -28,6 +29,20 @@ def test_two_connections_of_a_process_hold_the_graphs_once(tmp_path: Path) -> No
         assert nodes[0] not in nearest(reader, vectors[0])
     with open_large(tmp_path) as alone:
         assert nearest(alone, vectors[5], 1) == [nodes[5]]
+
+
+def test_a_file_that_decays_while_its_graph_is_in_memory_is_found(tmp_path: Path) -> None:
+    with open_large(tmp_path) as store:
+        add_vectors(store, [unit(seed) for seed in range(COUNT)])
+        settle(store)
+        assert store.verify() == []
+        (file,) = (tmp_path / "index").glob("*.hnsw")
+        times, data = file.stat(), bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        with open(file, "rb+") as opened:  # as a disk decays: no time of the file tells
+            opened.write(data)
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+        assert [fault.what for fault in store.verify()] == ["vector index"]
 
 
 def test_what_two_connections_built_apart_is_whole_together(tmp_path: Path) -> None:
