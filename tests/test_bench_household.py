@@ -124,12 +124,12 @@ class OneReply(ScriptedLanguage):
 
 
 def test_a_model_judges_what_was_answered_and_nothing_else() -> None:
-    declined = Answered("I don't know.", True)
-    given = [Given(CAKE, ANSWER), Given(CAKE, declined), Given(NOBODY, declined), Given(NOBODY, ANSWER)]
+    declined, loose = Answered("I don't know.", True), Answered("Something sour, outside.", False)
+    given = [Given(CAKE, loose), Given(CAKE, declined), Given(NOBODY, declined), Given(NOBODY, ANSWER)]
     judge = ScriptedLanguage(["no"])
     assert [one.judged for one in judge_all(given, judge)] == [False, False, True, False]
     assert len(judge.calls) == 1 and "lemon cake, balcony" in judge.calls[0].messages[-1].content
-    cut_short = judge_all([Given(CAKE, ANSWER), Given(CAKE, ANSWER)], OneReply(["yes"]))
+    cut_short = judge_all([Given(CAKE, loose), Given(CAKE, loose)], OneReply(["yes"]))
     assert [one.judged for one in cut_short] == [True, None]
     assert figures_of(cut_short)["judged"] == 1.0 and figures_of(cut_short)["not_judged"] == 1
 

@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
         given = {method: ask_all(asking, method, chosen) for method in options.methods}
     left_s = limit_s - (time.monotonic() - started)
     with _language(JUDGE, left_s) as judge:
-        given = {method: judge_all(answers, judge) for method, answers in given.items()}
+        given = {method: judge_all(answers, judge) for method, answers in given.items() if judge}
     _keep(given, options.model)
     by_all = min(len(answers) for answers in given.values())
     figures = {method: figures_of(answers[:by_all]) for method, answers in given.items()}
@@ -60,13 +60,20 @@ def main(arguments: list[str]) -> int:
 def _options(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m offline_tools.bench household")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--model", default=Settings().models.language, help="the language model that answers")
+    parser.add_argument(
+        "--model",
+        default=Settings().models.language,
+        help="the language model that answers; none: the robot answers without one",
+    )
     parser.add_argument("--split", choices=("all", *SPLITS), default="all", help="one half of the questions")
     parser.add_argument("--limit-minutes", type=float, default=1e6, help="stop asking after so long")
     parser.add_argument(
         "--keep-memory", action="store_true", help="ask the memory replayed last, though the code has changed"
     )
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.model == "none":
+        options.methods = ["robot"]
+    return options
 
 
 def _mixed(questions: Sequence[HouseholdQuestion]) -> list[HouseholdQuestion]:
@@ -75,19 +82,19 @@ def _mixed(questions: Sequence[HouseholdQuestion]) -> list[HouseholdQuestion]:
 
 
 @contextmanager
-def _language(model: str, limit_s: float) -> Iterator[KeptCompletions]:
+def _language(model: str, limit_s: float) -> Iterator[KeptCompletions | None]:
+    """The model of that name, with its completions kept; None for "none"."""
     settings = Settings()
     models = settings.models.model_copy(update={"language": model})
     parts = Parts(settings.model_copy(update={"models": models}), Manifest.load())
     process = compose.language_model(parts)
-    if process is None:
-        raise BenchmarkError("the benchmark needs a language model: --model qwen2.5-coder-0.5b")
     try:
-        yield KeptCompletions(process, limit_s)
+        yield None if process is None else KeptCompletions(process, limit_s)
     except ModelError as error:
         raise BenchmarkError(str(error)) from error
     finally:
-        process.close()
+        if process is not None:
+            process.close()
 
 
 def _keep(given: Mapping[str, Sequence[Given]], model: str) -> None:

@@ -33,10 +33,10 @@ METHODS = ("robot", "one_shot", "reference")
 
 @dataclass(frozen=True)
 class Asking:
-    """What all questions of a run share."""
+    """What all questions of a run share. language: None for the robot alone, as it answers without a model."""
 
     memory: HouseholdMemory
-    language: LanguageModel
+    language: LanguageModel | None
     asked_utc_s: float
 
     def parts_at(self, directory: Path) -> Parts:
@@ -158,7 +158,7 @@ def _corrected(asking: Asking, question: HouseholdQuestion) -> Answered:
 
 
 def _method(asking: Asking, parts: Parts, store: MemoryStore, method: str) -> Method:
-    if method == "robot":
+    if method == "robot" or asking.language is None:
         return Robot(_control(asking, parts, store))
     embedder = compose.text_embedder(parts)
     zone = compose.household_of(parts).zone

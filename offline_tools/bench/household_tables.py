@@ -66,5 +66,6 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _shares(part: Mapping[str, Any]) -> str:
-    lacking = f", {part['not_judged']} not judged" if part["not_judged"] else ""
-    return f"exact {part['exact']:.3f}, judged {part['judged']:.3f}{lacking}"
+    if part["not_judged"]:
+        return f"exact {part['exact']:.3f}, {part['not_judged']} answers not judged"
+    return f"exact {part['exact']:.3f}, judged {part['judged']:.3f}"
