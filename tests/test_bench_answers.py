@@ -44,6 +44,7 @@ def test_the_same_questions_are_drawn_each_time_from_all_dialogues_in_proportion
     assert {one.answer for one in drawn if one.category == 5} == {""}
     assert {one.answer for one in drawn if one.category == 4} == {"7"}
     assert len(sampled(samples(), 1000)) == 210
+    assert set(sampled(samples(), 21)) < set(drawn), "a smaller draw is part of a larger one"
 
 
 def test_a_completion_is_computed_once_and_a_torn_file_is_read(

@@ -25,7 +25,10 @@ class LocomoQuestion:
 
 
 def sampled(samples: Sequence[dict[str, Any]], count: int) -> list[LocomoQuestion]:
-    """`count` questions, drawn by SEED, by dialogue and place; categories in proportion, dialogues in turn."""
+    """`count` questions, drawn by SEED, by dialogue and place; categories in proportion, dialogues in turn.
+
+    Fewer questions are some of those that more would be.
+    """
     by_category: dict[int, dict[str, list[LocomoQuestion]]] = defaultdict(lambda: defaultdict(list))
     for sample in samples:
         for number, asked in enumerate(sample["qa"]):
