@@ -4,28 +4,20 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
 
 from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
 from models.appearance import AppearanceEmbedder
 from models.faces import FaceDetector, FaceEmbedder
-from models.language import LanguageModel
 from models.language_process import LanguageProcess
 from models.manifest import Entry, Manifest
 from models.object_looks import LOOK_MODEL, LOOK_SIZE, ObjectLooks
 from models.objects import ObjectDetector
 from models.text import TextEmbedder
-from runtime.across_languages import LanguageShift
 from runtime.binding import Binder, VoteRule
-from runtime.clock import SystemClock, local_zone
+from runtime.clock import local_zone
 from runtime.config import Settings
-from runtime.control import Control
-from runtime.conversation import Conversations
 from runtime.errors import HearsightError
 from runtime.exemplars import LearnRule, Profiles
 from runtime.face_identity import FaceIdentifier, FaceRule
@@ -35,10 +27,8 @@ from runtime.identify import Identifier
 from runtime.media_files import MediaFiles
 from runtime.presence import Presence
 from runtime.question_time import Household
-from runtime.recall import Recall, RecallLimits
 from runtime.see import Watcher
 from runtime.settling import Settler
-from runtime.shown_reader import ShownReader
 from runtime.tentative import TentativePeople
 from runtime.voice_identity import VoiceIdentifier, VoiceRule
 
@@ -271,47 +261,4 @@ def household_of(parts: Parts) -> Household:
     settings = parts.settings
     return Household(
         local_zone(settings.robot.timezone), settings.household.meals, settings.household.country
-    )
-
-
-def conversations(
-    parts: Parts, store: MemoryStore, answerer: Control, shown: ShownReader | None = None
-) -> Conversations:
-    """Answers with what was said before in mind; `shown` looks at what comes with a question."""
-    privacy = parts.settings.privacy
-    return Conversations(answerer, store, household_of(parts), SystemClock().utc_s, privacy, shown)
-
-
-def recall_limits(entry: Entry) -> RecallLimits:
-    """What counts as found by the text model: its thresholds."""
-    limits = entry.thresholds
-    return RecallLimits(
-        similarity_floor=limits["about"],
-        similarity_floor_zh=limits.get("about_zh", limits["about"]),
-        across_strong=limits.get("across_strong", 1.0),
-        across_near=limits.get("across_near", 1.0),
-    )
-
-
-def control(
-    parts: Parts, store: MemoryStore, language: LanguageModel | None, embedder: TextEmbedder | None = None
-) -> Control:
-    """The answerer over a store; an embedder may be shared, else one is loaded by the first question that searches."""
-    loaded = cache(lambda: text_embedder(parts))
-
-    def embed_query(texts: list[str]) -> NDArray[np.float32]:
-        return (embedder or loaded()).embed_query(texts)
-
-    entry = parts.text_entry
-    household = household_of(parts)
-    shift = LanguageShift(embed_query) if "across_strong" in entry.thresholds else None
-    recall = Recall(store, embed_query, limits=recall_limits(entry), shift=shift)
-    return Control(
-        recall,
-        language,
-        clock=SystemClock().utc_s,
-        zone=household.zone,
-        household=household,
-        max_rounds=parts.settings.control.max_rounds,
-        policy=parts.settings.control.policy,
     )

@@ -13,7 +13,7 @@ from memory_store.store import MemoryStore
 from models.language import LanguageModel
 from models.language_process import LanguageProcess
 from models.text import TextEmbedder
-from runtime import compose, compose_speech
+from runtime import compose, compose_answers, compose_speech
 from runtime.answering import AnsweringService
 from runtime.api import Api, Reads
 from runtime.api_address import ApiAddress
@@ -71,9 +71,9 @@ async def build_serving(
     states: dict[str, Callable[[], dict[str, Any]]] = {}
     store = await worker.call(compose.open_store, parts)
     stack.callback(store.close)
-    control = compose.control(parts, store, language, embedder)
+    control = compose_answers.control(parts, store, language, embedder)
 
-    conversations = compose.conversations(parts, store, control, shown_reader(parts))
+    conversations = compose_answers.conversations(parts, store, control, shown_reader(parts))
     answering = AnsweringService(conversations.answer, worker, most_waiting=settings.control.most_waiting)
     if isinstance(language, LanguageProcess):
         answering.on_hold = language.preempt

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
 from models.manifest import Manifest
-from runtime import compose
+from runtime import compose, compose_answers
 from runtime.across_languages import LanguageShift
 from runtime.answer import Answer
 from runtime.config import Settings
@@ -111,10 +111,7 @@ def test_with_the_default_text_model(tmp_path: Path) -> None:
     embedder = compose.text_embedder(parts)
     with compose.open_store(parts) as store:
         remember(store, embedder.embed_passage)
-        recall = Recall(
-            store, embedder.embed_query,
-            limits=compose.recall_limits(parts.text_entry), shift=LanguageShift(embedder.embed_query),
-        )  # fmt: skip
+        recall = compose_answers.recall(parts, store, embedder.embed_query)
         control = Control(recall, None, clock=lambda: NOW, zone=ZONE)
         for question, said in (
             ("无线网络的密码是多少？", "sunflower seven"), ("洗衣机怎么了？", "leaking"),

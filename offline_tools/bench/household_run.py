@@ -19,14 +19,13 @@ from offline_tools.bench.household_questions import HouseholdQuestion, is_of, is
 from offline_tools.bench.judging import ModelJudge
 from offline_tools.bench.kept_completions import TimeIsUp
 from offline_tools.bench.reference_loop import ReferenceLoop
-from runtime import compose
+from runtime import compose, compose_answers
 from runtime.answering import Asked
 from runtime.compose import Parts
 from runtime.config import load_settings
 from runtime.control import Control
 from runtime.control_rounds import ControlLimits
 from runtime.conversation import Conversations
-from runtime.recall import Recall, RecallLimits
 
 METHODS = ("robot", "one_shot", "reference")
 
@@ -167,11 +166,10 @@ def _method(asking: Asking, parts: Parts, store: MemoryStore, method: str) -> Me
 
 
 def _control(asking: Asking, parts: Parts, store: MemoryStore) -> Control:
-    """The robot's control as runtime/compose.py makes it, at the hour of the questions."""
-    limits = RecallLimits(similarity_floor=parts.text_entry.thresholds["about"])
+    """The robot's control as runtime/compose_answers.py makes it, at the hour of the questions."""
     household = compose.household_of(parts)
     return Control(
-        Recall(store, compose.text_embedder(parts).embed_query, limits=limits),
+        compose_answers.recall(parts, store, compose.text_embedder(parts).embed_query),
         asking.language,
         clock=asking.clock,
         zone=household.zone,

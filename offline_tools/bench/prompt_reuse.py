@@ -19,11 +19,10 @@ from memory_store.store import MemoryStore
 from models.language_process import LanguageProcess
 from models.manifest import Manifest
 from offline_tools.bench.report import print_report
-from runtime import compose
+from runtime import compose, compose_answers
 from runtime.answer import Answer
 from runtime.config import Settings
 from runtime.control import Control
-from runtime.recall import Recall, RecallLimits
 
 NOW_UTC_S = 1_777_712_400.0
 SAID = (
@@ -104,11 +103,8 @@ def _asked(
     with compose.open_store(parts) as store:
         embedder = compose.text_embedder(parts)
         _remember(store, embedder)
-        floor = parts.text_entry.thresholds["about"]
-        control = Control(
-            Recall(store, embedder.embed_query, limits=RecallLimits(similarity_floor=floor)), language,
-            clock=lambda: NOW_UTC_S, zone=ZoneInfo("UTC"),
-        )  # fmt: skip
+        recall = compose_answers.recall(parts, store, embedder.embed_query)
+        control = Control(recall, language, clock=lambda: NOW_UTC_S, zone=ZoneInfo("UTC"))
         answers = []
         try:
             if heads is not None or one_process:

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 from models.errors import ModelError
 from models.language_process import LanguageProcess
-from runtime import compose
+from runtime import compose, compose_answers
 from runtime.answer_json import answer_json
 from runtime.answering import Asked
 from runtime.api_client import DaemonClient, running_daemon
@@ -98,8 +98,8 @@ def _by_daemon(daemon: DaemonClient) -> Iterator[Asker]:
 def _here(options: argparse.Namespace) -> Iterator[Asker]:
     with session.opened(options) as (parts, store):
         language = _language(parts, options)
-        answerer = compose.control(parts, store, language)
-        talks = compose.conversations(parts, store, answerer, shown_reader(parts))
+        answerer = compose_answers.control(parts, store, language)
+        talks = compose_answers.conversations(parts, store, answerer, shown_reader(parts))
         try:
             yield lambda asked: answer_json(talks.answer(replace(asked, conversation="here")))
         finally:
