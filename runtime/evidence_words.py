@@ -16,6 +16,7 @@ from runtime.say import Speech
 MAX_LINE_CHARACTERS = 300
 MAX_ASKED_CHARACTERS = 120
 _MOST_TIMES = 2
+_OPEN_S = 20 * 366 * 86400.0  # "by Friday" begins long ago and tells no day
 _SMALL_WORDS = re.compile(
     r"^(?:(?:on|in|at|of|during|over|within|around|about|from)\s+|[\s,，]+)+", re.IGNORECASE
 )
@@ -43,8 +44,10 @@ def told_days(said: str, said_utc_s: float, speech: Speech) -> list[tuple[str, s
     found: list[tuple[str, str]] = []
     household = Household(speech.zone)
     for sentence in sentences_in(said):
-        told = read_time(sentence, said_utc_s, household).range
+        told = read_time(sentence, said_utc_s, household, told=True).range
         if told is None or speech.is_same_day(told.start_utc_s, said_utc_s):
+            continue
+        if told.end_utc_s - told.start_utc_s > _OPEN_S:
             continue
         words = _SMALL_WORDS.sub("", told.phrase)
         if words.lower() not in (known.lower() for known, _ in found):

@@ -58,23 +58,29 @@ class ReadTime:
     reason: str = ""
 
 
-def read_time(text: str, now_utc_s: float, household: Household) -> ReadTime:
-    """Read the time that a text names; what stands in quotation marks was said, and names none."""
+def read_time(text: str, now_utc_s: float, household: Household, *, told: bool = False) -> ReadTime:
+    """Read the time that a text names; what stands in quotation marks was said, and names none.
+
+    "On Saturday" is the last one in a question, which asks of what was; `told`: in what somebody tells it is the next
+    one, unless they tell of what was.
+    """
     masked = _QUOTED.sub(lambda match: "\0" * len(match.group()), text).lower()
     if len(masked) != len(text):  # a letter whose small form is longer, such as İ
         masked = "".join(letter.lower() if len(letter.lower()) == 1 else letter for letter in text)
     languages = (CHINESE, ENGLISH) if _CHINESE.search(masked) else (ENGLISH,)
     for language in languages:
-        found = _read(text, masked, now_utc_s, household, language)
+        found = _read(text, masked, now_utc_s, household, language, told=told)
         if found.range is not None or found.unclear:
             return found
     return ReadTime(None, text)
 
 
-def _read(text: str, masked: str, now_utc_s: float, household: Household, language: TimeLanguage) -> ReadTime:
+def _read(
+    text: str, masked: str, now_utc_s: float, household: Household, language: TimeLanguage, *, told: bool
+) -> ReadTime:
     now = datetime.fromtimestamp(now_utc_s, household.zone).replace(tzinfo=None)
     country = household.country or country_of(household.zone.key)
-    future = language.future.search(masked) is not None
+    future = language.future.search(masked) is not None or (told and language.past.search(masked) is None)
     frame = Frame(now, now_utc_s, household.zone, future, household.meals, country)
     try:
         items = language.read(masked, country, now.year)

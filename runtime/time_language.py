@@ -22,7 +22,7 @@ class TimeLanguage:
     """Rules tried in turn over lower-case text. A group `pre` must be there, and is no part of the time.
 
     links: groups `from`, `to` and `and`, what stands at the ends of a stretch; sides: groups named as in `Side`;
-    future: words that speak of what is to come; filler: what may stand between a side and its time;
+    future, past: words that speak of what is to come, or was; filler: what may stand between a side and its time;
     sides_follow: whether the word for a side comes after the time. named_days: names of days that are common, or
     hints that there may be one; before_name: what must stand before such a name.
     """
@@ -31,6 +31,7 @@ class TimeLanguage:
     links: re.Pattern[str]
     sides: re.Pattern[str]
     future: re.Pattern[str]
+    past: re.Pattern[str]
     filler: re.Pattern[str]
     named_days: re.Pattern[str]
     before_name: str

@@ -227,6 +227,11 @@ _SIDES = (
     r"|(?P<around>around|about))\b"
 )
 _FUTURE = r"\b(?:will|going to|plan(?:s|ned|ning)?|upcoming|shall)\b|\w['’]ll\b"
+_PAST = (
+    r"\b(?:was|were|had|did|went|came|saw|got|took|made|said|told|met|left|bought|brought|found|gave|knew|thought|felt|ran"
+    r"|sat|stood|won|lost|spent|sent|slept|spoke|wrote|ate|drank|drove|flew|fell|began|broke|built|caught|chose|drew|kept"
+    r"|lent|paid|rode|rose|sang|sold|taught|wore|heard|been|ago|(?!need|feed|speed|indeed|hundred)\w{2,}ed)\b|didn['’]t"
+)
 _FILLER = r"(?:\b(?:on|in|at|the|of|during|over|within|for)\b|[\s,])*"
 
 ENGLISH = TimeLanguage(
@@ -234,6 +239,7 @@ ENGLISH = TimeLanguage(
     links=re.compile(_LINKS),
     sides=re.compile(_SIDES),
     future=re.compile(_FUTURE),
+    past=re.compile(_PAST),
     filler=re.compile(_FILLER),
     named_days=re.compile(
         r"\b(?:christmas|easter|thanksgiving|halloween|pentecost|good friday|new year|\w+ (?:day|eve|festival))\b"
