@@ -7,6 +7,7 @@ Triggers do not run and references are not checked meanwhile: `mend` puts both r
 import shutil
 import sqlite3
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ _KEYS = 512  # read at once
 _MOST_FAILURES = 3000  # in one table; a tree whose root is damaged is left to the raw pages
 _MOST_KEYS = 10_000_000  # looked at where the database does not tell how many it has given
 _CAUGHT = (sqlite3.DatabaseError, OverflowError)
+_REFUSED = (sqlite3.IntegrityError, sqlite3.InterfaceError)
 
 
 @dataclass
@@ -188,17 +190,18 @@ def _ranges(
 
 
 def _insert(
-    target: sqlite3.Connection, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
+    target: sqlite3.Connection, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> int:
     """Insert rows that the schema takes and that are not there yet; how many."""
     marks = ", ".join("?" * len(columns))
     sql = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({marks})"
     before = target.total_changes
-    for row in rows:
-        try:
-            target.execute(sql, row)
-        except (sqlite3.IntegrityError, sqlite3.InterfaceError):
-            continue  # a row of rubbish
+    try:
+        target.executemany(sql, rows)
+    except _REFUSED:  # a row of rubbish: each by itself, those that are there already stay
+        for row in rows:
+            with suppress(*_REFUSED):
+                target.execute(sql, row)
     return target.total_changes - before
 
 
