@@ -98,7 +98,10 @@ def test_a_reader_that_holds_on_stops_no_writer(tmp_path: Path, seconds: float) 
         for more in range(200):  # SQLite folds the log in by itself once nobody needs it
             _write(store, number + more, lines=10)
         assert len(store.clips()) == number + 200 and store.check() == []
-        assert log.stat().st_size <= grown + (1 << 20), "the log is written from its start again"
+        folded_at = 4 << 20  # 1,000 pages; a slow machine may have written less beside the reader
+        assert log.stat().st_size <= max(grown, folded_at) + (1 << 20), (
+            "the log is written from its start again"
+        )
     assert not log.exists(), "the last to leave folds it in"
     with open_memory(tmp_path) as store:
         assert len(store.clips()) == number + 200
