@@ -28,10 +28,11 @@ _PAGE = 4096
 
 @dataclass(frozen=True)
 class Step:
-    """One command on the memory: wall seconds, megabytes of database a second, peak of its processes."""
+    """One command on the memory: wall and processor seconds, megabytes of database a second, peak of its processes."""
 
     name: str
     seconds: float
+    cpu_seconds: float
     mb_a_second: float
     peak_mib: float
 
@@ -95,13 +96,14 @@ def _damage(database: Path) -> None:
 def _step(name: str, megabytes: float, *command: str) -> Step:
     done = measure(hearsight(*command), ROOT, (0, 1))  # 1: done, and something was wrong or lost
     print(f"{name}: {done.wall_s:.1f} s, {done.peak_mib:.0f} MiB", file=sys.stderr, flush=True)
-    return Step(name, done.wall_s, megabytes / done.wall_s, done.peak_mib)
+    return Step(name, done.wall_s, done.cpu_s, megabytes / done.wall_s, done.peak_mib)
 
 
 def _report(clips: int, megabytes: float, archived: float, steps: list[Step]) -> None:
     rows = [("database; backup", f"{megabytes:.0f} MB; {archived:.0f} MB", "")]
     for step in steps:
-        measured = f"{step.seconds:.1f} s, {step.mb_a_second:.0f} MB/s, peak {step.peak_mib:.0f} MiB"
+        speed = f"{step.seconds:.1f} s ({step.cpu_seconds:.1f} s of processor), {step.mb_a_second:.0f} MB/s"
+        measured = f"{speed}, peak {step.peak_mib:.0f} MiB"
         rows.append((step.name, measured, ""))
     sizes = {"clips": clips, "database_mb": round(megabytes, 1), "backup_mb": round(archived, 1)}
     print_report("keeping", rows, {**sizes, "steps": [asdict(step) for step in steps]})
