@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from drivers.media import DriverError, Frame
+from memory_store.errors import MemoryStoreError
 from models.errors import ModelError
 from models.speech import Transcript
 from runtime.address import Address, reads_as_question, wake_name
@@ -203,6 +204,6 @@ class ReplyService:
     async def _answer(self, question: str, asker: int | None) -> tuple[Answer | None, str]:
         try:
             answer = await self._answering.submit(Asked(question, asker, CONVERSATION, spoken=True))
-        except HearsightError as error:
+        except (HearsightError, ModelError, MemoryStoreError) as error:
             return None, str(error)
         return answer, answer.text

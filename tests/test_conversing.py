@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from drivers.media import AudioBlock, DriverError, Frame
+from models.errors import ModelError
 from models.speech import Transcript
 from models.voices import Span
 from runtime.address import Address
@@ -36,7 +37,7 @@ class Answering:
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
-        self.full = False
+        self.full = self.broken = False
         self.waiting = self.held = 0
 
     @contextmanager
@@ -47,6 +48,10 @@ class Answering:
 
     def submit(self, asked: Asked) -> asyncio.Future[Answer]:
         assert self.held == 1
+        if self.broken:
+            failed: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            failed.set_exception(ModelError("the language model was busy"))
+            return failed
         if self.full:
             raise TooManyQuestions("8 other questions are waiting already: ask again in a moment.")
         self.asked.append(asked)
@@ -219,6 +224,13 @@ def test_a_refusal_is_said_and_a_broken_loudspeaker_costs_one_answer() -> None:
     talk.hear((0.0, "Hearsight, one?"), recover, (20.0, "Hearsight, two?"), mend, (40.0, "Hearsight, three?"))
     assert talk.mouth.said == ["8 other questions are waiting already: ask again in a moment.", "to three?"]
     assert talk.reply.counts["failed"] == 1 and talk.questions == ["two?", "three?"]
+
+
+def test_an_answer_that_fails_is_told_aloud() -> None:
+    talk = Talk(follow_up_s=0.0)
+    talk.answering.broken = True
+    talk.hear((0.0, "Hearsight, who was here?"))
+    assert talk.mouth.said == ["the language model was busy"] and talk.reply.counts["failed"] == 0
 
 
 class ScriptedEar:
