@@ -13,7 +13,7 @@ from runtime.answer import Answer, Round, Search
 from runtime.control_rounds import ControlLimits, ModelRounds, Rounds, Said
 from runtime.control_switches import ControlSwitches
 from runtime.evidence_pool import EvidencePool
-from runtime.evidence_words import evidence_line
+from runtime.evidence_words import quoted_line
 from runtime.fact_answers import answer_from_facts
 from runtime.grounding import coverage, found_terms
 from runtime.heard import trust_last
@@ -266,7 +266,7 @@ class Control:
         if not strong:
             return Said(_unknown(question, speech, pool), (), "extractive", 0.0, abstained=True)
         chosen = sorted(strong[: self._limits.quoted], key=lambda item: (item.start_utc_s, item.id))
-        lines = [evidence_line(item, speech, whole=True) for item in chosen]
+        lines = [quoted_line(item, speech) for item in chosen]
         abstained = key == "unknown_model" and self._policy == "abstain"
         text = speech.phrase(key, lines=speech.phrase("line_join").join(lines))
         return Said(text, tuple(chosen), "extractive", 0.0 if abstained else 0.4, abstained)

@@ -9,7 +9,7 @@ from runtime.answer import Action, Evidence, Method, Picture, Round, Search
 from runtime.control_switches import ControlSwitches, switched
 from runtime.control_turn import RoundPrompt, Turn, build_prompt, read_turn, turn_grammar
 from runtime.evidence_pool import EvidencePool
-from runtime.evidence_words import evidence_line
+from runtime.evidence_words import shown_line
 from runtime.grounding import content_terms, coverage
 from runtime.judge import as_told, fault_of, says_unknown
 from runtime.privacy import Audience
@@ -145,7 +145,7 @@ class ModelRounds:
         cited, fault = self._proof(turn, question, speech, shown, pool)
         if fault:
             return None, fault
-        lines = "\n".join(evidence_line(item, speech) for item in cited)
+        lines = "\n".join(shown_line(item, speech) for item in cited)
         asked = coverage(question.terms, lines) if question.terms else 1.0
         text = as_told(turn.content, cited, question, self._labels(), speech)
         return Said(text, cited, "model", 0.5 + 0.4 * asked), ""
@@ -162,7 +162,7 @@ class ModelRounds:
         first_fault = ""
         for proof in (cited, *((item,) for item in reversed(shown.shown))):
             fault = fault_of(
-                turn.content, proof, [evidence_line(item, speech) for item in proof], question, labels
+                turn.content, proof, [shown_line(item, speech) for item in proof], question, labels
             )
             if not fault and not any(item.id in pool.strong | pool.related for item in proof):
                 fault = "the memories it cites are not about the question"

@@ -7,7 +7,7 @@ from typing import Literal
 
 from models.language import LanguageModel, Message
 from runtime.answer import Evidence
-from runtime.evidence_words import evidence_line
+from runtime.evidence_words import shown_line
 from runtime.heard import trust_last
 from runtime.prompts import Prompt
 from runtime.quotes import only_asks
@@ -78,7 +78,7 @@ def _messages(
     speech: Speech,
     examples: int,
 ) -> tuple[Message, ...]:
-    lines = [f"[{number}] {evidence_line(item, speech)}" for number, item in enumerate(shown, 1)]
+    lines = [f"[{number}] {shown_line(item, speech)}" for number, item in enumerate(shown, 1)]
     user = prompt.turn.format(
         memories="\n".join(lines) or prompt.sentences["none"], question=question, hint="\n".join(hints)
     ).rstrip()

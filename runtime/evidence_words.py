@@ -22,21 +22,43 @@ _SMALL_WORDS = re.compile(
 )
 
 
-def evidence_line(item: Evidence, speech: Speech, *, whole: bool = False) -> str:
-    """A memory as one line with its local time, in the language of the question where its form is known.
+def shown_line(item: Evidence, speech: Speech) -> str:
+    """A memory as one line for the model, cut where it is long.
 
-    whole: however long it is.
+    The days stand right behind the words that name them, so that whoever copies a sentence copies its date.
     """
     line = speech.memory(item.line)
-    if len(line) > MAX_LINE_CHARACTERS and not whole:
+    for words, days in told_days(quote_in(item.line) or "", item.start_utc_s, speech):
+        line = _dated(line, words, days, speech)
+    if len(line) > MAX_LINE_CHARACTERS:
         line = line[:MAX_LINE_CHARACTERS].rstrip() + " …"
-    line = speech.phrase("line", time=speech.moment(item.start_utc_s), text=line)
-    question, who = quote_in(item.asked), speaker_in(item.asked)
-    if question and who:
-        line = speech.phrase("after_question", line=line, person=who, question=question)
+    return _in_time(line, item, speech)
+
+
+def _dated(line: str, words: str, days: str, speech: Speech) -> str:
+    """The line with the days behind the words that name them, as an apposition, which ends where a sentence goes on."""
+    found = re.search(rf"{re.escape(words)}(?![A-Za-z0-9'’])(?P<on>(?=\s*\w))?", line)
+    if found is None:
+        return speech.phrase("means_days", line=line, words=words, days=days)
+    key = "dated_words" if found["on"] is None else "dated_words_on"
+    return line[: found.start()] + speech.phrase(key, words=words, days=days) + line[found.end() :]
+
+
+def quoted_line(item: Evidence, speech: Speech) -> str:
+    """A memory as one line for people, word for word; which days it speaks of stands behind it."""
+    line = _in_time(speech.memory(item.line), item, speech)
     for words, days in told_days(quote_in(item.line) or "", item.start_utc_s, speech):
         line = speech.phrase("means_days", line=line, words=words, days=days)
     return line
+
+
+def _in_time(line: str, item: Evidence, speech: Speech) -> str:
+    """With its local time, in the language of the question where its form is known, and the question before it."""
+    line = speech.phrase("line", time=speech.moment(item.start_utc_s), text=line)
+    question, who = quote_in(item.asked), speaker_in(item.asked)
+    if not (question and who):
+        return line
+    return speech.phrase("after_question", line=line, person=who, question=question)
 
 
 def told_days(said: str, said_utc_s: float, speech: Speech) -> list[tuple[str, str]]:

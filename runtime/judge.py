@@ -62,7 +62,7 @@ def fault_of(
     """
     if not cited:
         return "it cites no memory"
-    if _ASKS_WHEN.search(question.text) and not _TELLS_WHEN.search(text):
+    if _ASKS_WHEN.search(question.text) and not _TELLS_WHEN.search(_beyond(text, question)):
         return "it tells no time"
     if _ASKS_NUMBER.search(question.text) and not _TELLS_NUMBER.search(text):
         return "it tells no number"
@@ -84,6 +84,14 @@ def fault_of(
     if terms and coverage(terms, proof) < _least(text):
         return "its words stand in no memory cited"
     return _swapped(text, proof, question, labels)
+
+
+def _beyond(text: str, question: Question) -> str:
+    """The English words of an answer that do not stand in the question: "in August" tells no time of an August."""
+    if question.language == "zh":
+        return text
+    asked = set(re.findall(r"\w+", question.text.casefold()))
+    return " ".join(word for word in re.findall(r"[\w:]+", text) if word.casefold() not in asked)
 
 
 def _swapped(text: str, proof: str, question: Question, labels: Sequence[str]) -> str:

@@ -12,8 +12,9 @@ from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
 from runtime.answer import Evidence
 from runtime.control import Control
-from runtime.evidence_words import evidence_line, question_before, told_days
+from runtime.evidence_words import question_before, quoted_line, shown_line, told_days
 from runtime.privacy import Audience
+from runtime.prompts import Language
 from runtime.question import read_question
 from runtime.recall import Recall
 from runtime.say import Speech
@@ -60,14 +61,30 @@ def heard(line: str, asked: str = "") -> Evidence:
 
 def test_a_line_carries_the_question_before_it_and_its_days() -> None:
     item = heard('Bob says: "Yes, yesterday."', 'Anna says: "Did you mow the lawn?"')
-    assert evidence_line(item, Speech("en", BERLIN, LATER)) == (
+    assert quoted_line(item, Speech("en", BERLIN, LATER)) == (
         'on Monday 8 May 2023 at 13:56, Bob says: "Yes, yesterday." (Anna had asked: "Did you mow the lawn?") '
         "(yesterday: Sunday 7 May 2023)"
     )
-    assert "（Anna刚问过：“Did you mow the lawn?”）" in evidence_line(item, Speech("zh", BERLIN, LATER))
+    assert "（Anna刚问过：“Did you mow the lawn?”）" in quoted_line(item, Speech("zh", BERLIN, LATER))
     long = replace(item, line=f'Bob says: "{"word " * 100}yesterday."')
-    assert evidence_line(long, Speech("en", BERLIN, LATER)).count("word") < 70
-    assert evidence_line(long, Speech("en", BERLIN, LATER), whole=True).count("word") == 100
+    assert quoted_line(long, Speech("en", BERLIN, LATER)).count("word") == 100
+    assert shown_line(long, Speech("en", BERLIN, LATER)).count("word") < 70
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("I went yesterday and it was good.", "I went yesterday, Sunday 7 May 2023, and it was good."),
+        ("I went yesterday!", "I went yesterday, Sunday 7 May 2023!"),
+        ("Last Friday we met.", "Last Friday, Friday 5 May 2023, we met."),
+        ("I'm busy.", "I'm busy."),
+        ("Last week's race was mine.", "Last week's race was mine.”（"),
+        ("我昨天去了。", "我昨天，即2023年5月7日星期日，去了。"),
+    ],
+)
+def test_the_model_is_shown_days_right_behind_their_words(said: str, shown: str) -> None:
+    language: Language = "zh" if "昨" in said or "week" in said else "en"
+    assert shown in shown_line(heard(f'Bob says: "{said}"'), Speech(language, BERLIN, LATER))
 
 
 @pytest.mark.parametrize(

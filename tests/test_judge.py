@@ -29,6 +29,8 @@ def _fault(question: str, answer: str, line: str) -> str:
         ("Who is the parcel for?", "The neighbour.", 'person_2 says: "The parcel is for our neighbour."', ""),
         ("Who is the parcel for?", "Mr. Miller.", 'person_2 says: "The parcel is for Mr. Miller."', ""),
         ("When is tea?", "Tea is in the kitchen.", 'person_2 says: "Tea is in the kitchen."', "no time"),
+        ("When in August was it?", "It was in August.", 'person_2 says: "It was in August."', "no time"),
+        ("When in August was it?", "It was on 5 August.", 'person_2 says: "It was on 5 August."', ""),
         ("How many eggs are left?", "The eggs are left.", 'person_2 says: "The eggs are left over."', "no number"),
         ("How many eggs are left?", "7 eggs are left.", 'person_2 says: "6 eggs are left."', "7"),
         ("Where are the keys?", "person_2 has the keys.", 'person_23 says: "I have the keys."', "person_2 stands"),

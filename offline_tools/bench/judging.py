@@ -23,11 +23,12 @@ MULTI_HOP, OPEN_DOMAIN, ADVERSARIAL = 1, 3, 5  # categories of LoCoMo that are c
 
 JUDGE = """You check answers to questions. Compare the answer given with the right answer. They agree if they mean the
 same: other words, more detail, or a part of a date more are fine. They do not agree if the answer names another thing,
-person, number or time, leaves out what was asked, or says that it does not know. Write yes or no."""
+person, number or time, is less exact, leaves out what was asked, or says that it does not know. Write yes or no."""
 
 _EXAMPLES = (
     ("When does the circus open?", "7 May 2021", "It opens on Friday 7 May 2021 at noon.", "yes"),
     ("What do the penguins eat?", "herring", "The penguins eat shrimp.", "no"),
+    ("Which instruments are in the tent?", "drums, two trumpets", "There are instruments in it.", "no"),
     ("Who broke the lens?", "Assistant Vega", "I don't know.", "no"),
     ("矿工老何养了什么？", "两只山羊", "老何养了山羊，一共两只。", "yes"),
     ("Where does the ferry sail to?", "to the island of Hven", "The ferry sails to Hven.", "yes"),
