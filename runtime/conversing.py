@@ -94,7 +94,7 @@ class ReplyService:
         self._address = address
         self._worker = worker
         self._clock = clock
-        self._open_until_s = -1.0
+        self._open_from_s, self._open_until_s = -1.0, -1.0  # speech that begins between them is a question
         self._named = named
         self._looking = looking
         self._woken: tuple[str, float] | None = None  # by which phrase, and when
@@ -106,8 +106,8 @@ class ReplyService:
         self.counts: Counter[str] = Counter()
 
     def listen(self) -> None:
-        """Take what is said next for a question (push-to-talk)."""
-        self._open_until_s = self._clock() + self._settings.listen_s
+        """Take what is said next for a question (push-to-talk), also what has just begun."""
+        self._open_from_s, self._open_until_s = -1.0, self._clock() + self._settings.listen_s
 
     def woken(self, phrase: str, time_s: float) -> None:
         """Take what is said with or after a wake word for a question; its end was heard at `time_s`."""
@@ -148,7 +148,7 @@ class ReplyService:
         self._drafted = None
         recognised_s = self._clock()
         text, question = understood.text, understood.named
-        if question is None and text and spoken.start_s <= self._open_until_s:
+        if question is None and text and self._open_from_s <= spoken.start_s <= self._open_until_s:
             question = await self._worker.call(self._after_wake_word, text, spoken)
         if question is None and await self._is_looked_at(text, spoken):
             self.counts["looked"] += 1
@@ -173,6 +173,8 @@ class ReplyService:
                 said.first_sound_s,
             )
         )  # fmt: skip
+        # What is said while the robot still thinks is others' talk; what is said over its answer is meant for it.
+        self._open_from_s = answered_s if said.first_sound_s is None else said.first_sound_s
         self._open_until_s = self._clock() + self._settings.follow_up_s
 
     async def _is_looked_at(self, text: str, spoken: Spoken) -> bool:

@@ -67,13 +67,14 @@ class Mouth:
     speaking: bool = False
     broken: bool = False
     stopped: int = 0
+    first_sound_s: float = 0.0
     said: list[str] = field(default_factory=list)
 
     async def say(self, text: str, language: str) -> Said:
         if self.broken:
             raise DriverError("speaker default: cannot play")
         self.said.append(text)
-        return Said(1, 1, 0.0)
+        return Said(1, 1, self.first_sound_s)
 
     def stop(self) -> None:
         self.speaking = False
@@ -157,6 +158,13 @@ def test_right_after_an_answer_and_after_its_name_alone_it_listens_for_a_while()
         (40.0, "Hearsight!"), (47.0, "When was Anna here?"), (60.0, "Hearsight?"), (70.0, "Too late."),
     )  # fmt: skip
     assert talk.questions == ["who was here?", "And yesterday?", "When was Anna here?"]
+
+
+def test_talk_of_others_while_it_thinks_is_no_follow_up() -> None:
+    talk = Talk(follow_up_s=6.0)
+    talk.mouth.first_sound_s = 3.0
+    talk.hear((0.0, "Hearsight, who was here?"), (2.0, "I am hungry."), (3.5, "And yesterday?"))
+    assert talk.questions == ["who was here?", "And yesterday?"]
 
 
 def test_push_to_talk() -> None:

@@ -52,6 +52,7 @@ STAGES = (
     "all",
 )
 QUIET_DB = 40.0
+AT_ONCE_S = 1.0  # speech that ends further from a question's end is something else
 NAME = "Jarvis"  # recognition knows it, so that no question is lost
 PATIENCE_S = 60.0  # for an answer
 
@@ -107,7 +108,7 @@ async def _asked(parts: compose.Parts, texts: Sequence[str]) -> list[Timed]:
     timed: list[Timed] = []
 
     def on_turn(turn: SpokenTurn) -> None:
-        if not room.answered():
+        if not room.ends_s or abs(turn.spoken_s - room.ends_s[-1]) > AT_ONCE_S or not room.answered():
             print(f"   not asked: {turn.question}", flush=True)
             return
         one = Timed(turn, _stages(turn, room.ends_s[-1]))
