@@ -4,6 +4,7 @@ import asyncio
 import itertools
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +81,7 @@ class SceneCapture:
 
 
 class House:
-    """A daemon on a scripted house; `at` calls something some seconds after the start."""
+    """A daemon on a scripted house; `run` starts its timers when the microphone is open."""
 
     def __init__(self, directory: Path) -> None:
         self.scene = Scene()
@@ -103,10 +104,9 @@ class House:
         self._done = threading.Event()
 
     def run(self, *timers: threading.Timer) -> Report:
-        speaker = threading.Thread(target=self._speak)
+        all_timers = (threading.Timer(SECONDS, self.source.stop), *timers)
+        speaker = threading.Thread(target=self._speak, args=(all_timers,))
         speaker.start()
-        for timer in (threading.Timer(SECONDS, self.source.stop), *timers):
-            timer.start()
         daemon = Daemon(
             self.parts, self.source, Pace(None), SystemClock(), Listeners(on_clip=self.clips.append)
         )
@@ -116,10 +116,12 @@ class House:
             self._done.set()
             speaker.join(timeout=5)
 
-    def _speak(self) -> None:
+    def _speak(self, timers: Iterable[threading.Timer]) -> None:
         while not any(stream.state == "started" for stream in self.backend.streams):
             if self._done.wait(0.02):
                 return
+        for timer in timers:
+            timer.start()
         size, began_s = round(16000 * BLOCK_S), time.monotonic()
         self.scene.now_s()
         for number in range(len(self.scene.sound) // size):
