@@ -67,6 +67,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="prompt_reuse")
     parser.add_argument("--model", default="qwen2.5-coder-0.5b", help="entry of the model manifest")
     parser.add_argument("--questions", type=int, default=len(QUESTIONS))
+    parser.add_argument("--threads", type=int, default=Settings().models.language_threads)
     options = parser.parse_args(arguments)
     questions = QUESTIONS[: options.questions]
     rows, figures = [], dict[str, Any]()
@@ -78,7 +79,10 @@ def main(arguments: list[str]) -> int:
             ("the head in a file", root / "heads", False),
             ("one process", None, True),
         ):
-            answers = _asked(root / name, options.model, questions, heads, one_process=one_process)
+            process = _process(options.model, options.threads, heads)
+            answers = _asked(
+                root / name, process, questions, warm=bool(heads) or one_process, anew=not one_process
+            )
             cost = _cost(answers)
             told.append([answer.text for answer in answers])
             figures[name.replace(" ", "_")] = vars(cost)
@@ -89,17 +93,17 @@ def main(arguments: list[str]) -> int:
     return 0 if same else 1
 
 
+def _process(model: str, threads: int, heads: Path | None) -> LanguageProcess:
+    entry = Manifest.load().entry(model)
+    path = entry.require(Settings().models.dir) / entry.main_file
+    return LanguageProcess(path, threads=threads, heads_dir=heads, model_sha256=entry.files[0].sha256 or "")
+
+
 def _asked(
-    directory: Path, model: str, questions: Sequence[str], heads: Path | None, *, one_process: bool
+    directory: Path, language: LanguageProcess, questions: Sequence[str], *, warm: bool, anew: bool
 ) -> list[Answer]:
-    """The answers over a memory of their own; the first head is written before the clock runs."""
-    settings = Settings(data_dir=directory)
-    parts = compose.Parts(settings, Manifest.load())
-    entry = parts.manifest.entry(model)
-    language = LanguageProcess(
-        parts.directory(entry) / entry.main_file, threads=settings.models.language_threads,
-        heads_dir=heads, model_sha256=entry.files[0].sha256 or "",
-    )  # fmt: skip
+    """The answers over a memory of their own. warm: the first is asked before; anew: each by a process of its own."""
+    parts = compose.Parts(Settings(data_dir=directory), Manifest.load())
     with compose.open_store(parts) as store:
         embedder = compose.text_embedder(parts)
         _remember(store, embedder)
@@ -107,10 +111,10 @@ def _asked(
         control = Control(recall, language, clock=lambda: NOW_UTC_S, zone=ZoneInfo("UTC"))
         answers = []
         try:
-            if heads is not None or one_process:
+            if warm:
                 control.answer(questions[0])
             for question in questions:
-                if not one_process:
+                if anew:
                     language.close()
                 answers.append(control.answer(question))
         finally:
