@@ -20,7 +20,7 @@ from models.errors import ModelError
 from models.manifest import Manifest
 from offline_tools.bench.household_memory import cache, household_memory
 from offline_tools.bench.household_questions import HouseholdQuestion, load_questions
-from offline_tools.bench.household_run import METHODS, Asking, Given, ask_all, judge_all
+from offline_tools.bench.household_run import METHODS, Asking, Given, ask_all, judge_all, lines_tied
 from offline_tools.bench.household_script import load_script
 from offline_tools.bench.household_tables import SPLITS, figures_of, rows_of
 from offline_tools.bench.kept_completions import KeptCompletions
@@ -44,15 +44,19 @@ def main(arguments: list[str]) -> int:
     with _language(options.model, limit_s) as language:
         asking = Asking(memory, language, asked_utc_s)
         given = {method: ask_all(asking, method, chosen) for method in options.methods}
+        tied, said = lines_tied(asking, script)
     left_s = limit_s - (time.monotonic() - started)
     with _language(JUDGE, left_s) as judge:
         given = {method: judge_all(answers, judge) for method, answers in given.items() if judge}
     _keep(given, options.model)
     by_all = min(len(answers) for answers in given.values())
     figures = {method: figures_of(answers[:by_all]) for method, answers in given.items()}
-    rows = [("questions asked in every way", f"{by_all} of {len(chosen)}", "")]
+    rows = [
+        ("lines said in view that are tied to who said them", f"{tied} of {said}", ""),
+        ("questions asked in every way", f"{by_all} of {len(chosen)}", ""),
+    ]
     rows += [row for method, told in figures.items() for row in rows_of(method, told)]
-    about = {"model": options.model, "judge": JUDGE, "memory": memory.key, "done": by_all}
+    about = {"model": options.model, "judge": JUDGE, "memory": memory.key, "done": by_all, "lines_tied": tied}
     print_report(f"household, {options.model}", rows, {**about, **figures})
     return 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from models.manifest import Manifest
 from offline_tools.bench.answer_methods import TIMEOUT_S, Answered, Method, OneShot, Robot, Setting
 from offline_tools.bench.household_memory import HouseholdMemory, Spoken
 from offline_tools.bench.household_questions import HouseholdQuestion, is_of, is_right, overlaps
+from offline_tools.bench.household_script import Script
 from offline_tools.bench.judging import ModelJudge
 from offline_tools.bench.kept_completions import TimeIsUp
 from offline_tools.bench.reference_loop import ReferenceLoop
@@ -71,10 +72,12 @@ class Given:
 def ask_all(asking: Asking, method: str, questions: Sequence[HouseholdQuestion]) -> list[Given]:
     """The answers, as far as the time goes."""
     given: list[Given] = []
-    with _opened(asking, method) as (store, answer):
+    with _copied(asking) as (parts, store):
+        plain = _method(asking, parts, store, method)
         for question in questions:
+            corrected = question.correction and method == "robot"
             try:
-                answered = answer(question)
+                answered = _corrected(asking, question) if corrected else plain.answer(question.last)
             except TimeIsUp:
                 break
             truth = [asking.memory.truth[id] for id in question.evidence]
@@ -82,6 +85,23 @@ def ask_all(asking: Asking, method: str, questions: Sequence[HouseholdQuestion])
             found = tuple(one.id for one in truth if _stands_in(one, answered.found, store))
             given.append(Given(question, answered, recalled, found))
     return given
+
+
+def lines_tied(asking: Asking, script: Script) -> tuple[int, int]:
+    """Of the lines that somebody in view said, how many the memory ties to who said them; and how many there are."""
+    with _copied(asking) as (_, store):
+        heard = [row for row in store.timeline() if row.kind == "heard"]
+    said = [line for line in script.lines if not line.unseen]
+    tied = 0
+    for line in said:
+        truth = asking.memory.truth[line.id]
+        speakers = {
+            row.person
+            for row in heard
+            if truth.start_utc_s <= (row.start_utc_s + row.end_utc_s) / 2 <= truth.end_utc_s
+        }
+        tied += speakers == {script.people[line.who].name}
+    return tied, len(said)
 
 
 def judge_all(given: Sequence[Given], language: LanguageModel) -> list[Given]:
@@ -115,45 +135,28 @@ def _stands_in(truth: Spoken, node_ids: Sequence[int], store: MemoryStore) -> bo
     return False
 
 
-Answering = Callable[[HouseholdQuestion], Answered]
-
-
 @contextmanager
-def _opened(asking: Asking, method: str) -> Iterator[tuple[MemoryStore, Answering]]:
-    """The store over a copy of the memory, and the method; a corrective question has a copy of its own."""
+def _copied(asking: Asking) -> Iterator[tuple[Parts, MemoryStore]]:
+    """The parts and the store over a copy of the memory: answering leaves traces, and corrections stay."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name) / "memory"
         shutil.copytree(asking.memory.directory, directory)
         parts = asking.parts_at(directory)
         store = compose.open_store(parts)
         try:
-            plain = _method(asking, parts, store, method)
-
-            def answer(question: HouseholdQuestion) -> Answered:
-                if question.correction and method == "robot":
-                    return _corrected(asking, question)
-                return plain.answer(question.last)
-
-            yield store, answer
+            yield parts, store
         finally:
             store.close()
 
 
 def _corrected(asking: Asking, question: HouseholdQuestion) -> Answered:
     """Asked, corrected in words and asked again, over a copy that nothing else is asked about."""
-    with tempfile.TemporaryDirectory() as name:
-        directory = Path(name) / "memory"
-        shutil.copytree(asking.memory.directory, directory)
-        parts = asking.parts_at(directory)
-        store = compose.open_store(parts)
-        try:
-            control = _control(asking, parts, store)
-            talks = Conversations(control, store, compose.household_of(parts), asking.clock)
-            for text in (question.ask, question.correction):
-                talks.answer(Asked(text, conversation="household"))
-            return Robot(control).answer(question.last)
-        finally:
-            store.close()
+    with _copied(asking) as (parts, store):
+        control = _control(asking, parts, store)
+        talks = Conversations(control, store, compose.household_of(parts), asking.clock)
+        for text in (question.ask, question.correction):
+            talks.answer(Asked(text, conversation="household"))
+        return Robot(control).answer(question.last)
 
 
 def _method(asking: Asking, parts: Parts, store: MemoryStore, method: str) -> Method:
