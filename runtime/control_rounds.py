@@ -88,17 +88,18 @@ class ModelRounds:
         for number in range(1, self._max_rounds + 1):
             last = number == self._max_rounds
             hints = [part for part in (hint, prompt.sentences["last" if last else "instruction"]) if part]
-            shown = build_prompt(
-                prompt,
-                question.text,
-                list(pool.items.values()),
-                hints,
-                speech,
-                self._language,
-                reply_tokens=self._limits.reply_tokens,
-                max_shown=self._limits.shown,
-            )
+            shown = RoundPrompt((), (), (), 0)
             try:
+                shown = build_prompt(
+                    prompt,
+                    question.text,
+                    list(pool.items.values()),
+                    hints,
+                    speech,
+                    self._language,
+                    reply_tokens=self._limits.reply_tokens,
+                    max_shown=self._limits.shown,
+                )
                 completion = self._language.complete(
                     shown.messages,
                     max_tokens=self._limits.reply_tokens,

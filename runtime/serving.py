@@ -13,6 +13,7 @@ from memory_store.store import MemoryStore
 from models.language import LanguageModel
 from models.language_process import LanguageProcess
 from models.text import TextEmbedder
+from models.yielding_language import YieldingLanguage
 from runtime import compose, compose_answers, compose_speech
 from runtime.answering import AnsweringService
 from runtime.api import Api, Reads
@@ -134,7 +135,8 @@ async def _warmed(parts: compose.Parts, language: LanguageModel | None) -> str:
     worker = Worker("warm-up")
     try:
         first: Language = "zh" if parts.settings.models.speech_languages[0] == "zh" else "en"
-        return await worker.call(warm_language, language, [first], compose.household_of(parts))
+        patient = YieldingLanguage(language) if isinstance(language, LanguageProcess) else language
+        return await worker.call(warm_language, patient, [first], compose.household_of(parts))
     finally:
         worker.close()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from models.errors import ModelError
+from models.errors import ModelError, Preempted
 from models.language import LanguageModel
 from models.speech import Transcript
 from runtime.control_rounds import ControlLimits
@@ -35,7 +35,10 @@ def warm_speech(
 
 
 def warm_language(language: LanguageModel, languages: Sequence[Language], household: Household) -> str:
-    """Start the model's process, and let it read the fixed part of the control prompts; what failed, or ""."""
+    """Start the model's process, and let it read the fixed part of the control prompts; what failed, or "".
+
+    A question that comes meanwhile goes first, and then reads them itself.
+    """
     limits = ControlLimits()
     try:
         for spoken in languages:
@@ -51,6 +54,8 @@ def warm_language(language: LanguageModel, languages: Sequence[Language], househ
                 max_shown=limits.shown,
             )
             language.complete(shown.messages, max_tokens=1)
+    except Preempted:
+        return ""
     except ModelError as error:
         return str(error)
     return ""

@@ -220,6 +220,19 @@ def test_a_failing_model_costs_the_model_and_not_the_answer(store: MemoryStore) 
     assert answer.rounds[0].action == "failed" and answer.model_calls == 0
 
 
+class Busy(ScriptedLanguage):
+    """A model that cannot even count: another call holds it."""
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        raise ModelError("the language model was busy with other calls")
+
+
+def test_a_model_that_is_busy_costs_the_model_and_not_the_answer(store: MemoryStore) -> None:
+    answer = control(store, Busy([])).answer("What is the wifi password?")
+    assert "sunflower seven" in answer.text and answer.method == "extractive"
+    assert answer.rounds[0].action == "failed" and any("was busy" in note for note in answer.notes)
+
+
 @pytest.mark.parametrize("rubbish", ["", "%%%%", "The answer is", "[Answer]", "[Search]  ", "\n\n[answer] "])
 def test_rubbish_of_the_model_never_becomes_the_answer(store: MemoryStore, rubbish: str) -> None:
     answer = control(store, ScriptedLanguage(lambda messages: rubbish)).answer("What is the wifi password?")

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from models.errors import ModelError
+from models.errors import ModelError, Preempted
 from models.speech import Transcript
 from runtime.prompts import load_prompt
 from runtime.question_time import Household
@@ -34,6 +34,11 @@ def test_the_model_reads_what_every_question_begins_with() -> None:
 def test_a_model_that_cannot_be_made_ready_is_told_of() -> None:
     broken = ScriptedLanguage([ModelError("the language model crashed")])
     assert "crashed" in warm_language(broken, ["en"], HOUSEHOLD)
+
+
+def test_a_question_that_comes_first_is_no_fault() -> None:
+    busy = ScriptedLanguage([Preempted("given up for a call that cannot wait")])
+    assert warm_language(busy, ["en", "zh"], HOUSEHOLD) == "" and len(busy.calls) == 1
 
 
 def test_every_engine_of_speech_works_once() -> None:
