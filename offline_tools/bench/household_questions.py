@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Literal, get_args
 from zoneinfo import ZoneInfo
 
-import yaml
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict
 
-from offline_tools.bench.household_script import HERE, Script, is_chinese
-from offline_tools.bench.report import BenchmarkError
+from offline_tools.bench.household_script import HERE, Script, is_chinese, read_strictly
 
 QUESTIONS = HERE / "household_questions.yaml"
 Type = Literal[
@@ -86,16 +84,7 @@ class HouseholdQuestions:
 
 def load_questions(script: Script, path: Path = QUESTIONS) -> HouseholdQuestions:
     """The questions. Raises BenchmarkError with all their faults together."""
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    try:
-        questions = TypeAdapter(HouseholdQuestions).validate_python(document)
-    except ValidationError as error:
-        told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise BenchmarkError(f"{path.name} has faults: {told}") from error
-    faults = list(_faults(questions.questions, script))
-    if faults:
-        raise BenchmarkError(f"{path.name} has faults: {'; '.join(faults)}")
-    return questions
+    return read_strictly(HouseholdQuestions, path, lambda read: _faults(read.questions, script))
 
 
 def is_right(question: HouseholdQuestion, answer: str, *, abstained: bool) -> bool:

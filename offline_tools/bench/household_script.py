@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 import yaml
@@ -21,6 +22,8 @@ SCRIPT = HERE / "household_script.yaml"
 CHINESE = HERE / "household_chinese.yaml"
 STILLS = ("cat", "coffee", "coffee_moved", "coffee_blue")
 _STRICT = ConfigDict(extra="forbid")
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True)
@@ -99,16 +102,19 @@ class Script:
 
 def load_script(path: Path = SCRIPT) -> Script:
     """The script. Raises BenchmarkError with all its faults together."""
-    document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return read_strictly(Script, path, lambda script: [*_faults(script), *_time_faults(script)])
+
+
+def read_strictly(kind: type[Read], path: Path, faults_in: Callable[[Read], Iterable[str]]) -> Read:
+    """What a YAML file holds. Raises BenchmarkError with all faults together, those of its form first."""
     try:
-        script = TypeAdapter(Script).validate_python(document)
+        read = TypeAdapter(kind).validate_python(yaml.safe_load(path.read_text(encoding="utf-8")))
+        faults = list(faults_in(read))
     except ValidationError as error:
-        told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-        raise BenchmarkError(f"{path.name} has faults: {told}") from error
-    faults = [*_faults(script), *_time_faults(script)]
+        faults = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
     if faults:
         raise BenchmarkError(f"{path.name} has faults: {'; '.join(faults)}")
-    return script
+    return read
 
 
 @cache
