@@ -16,6 +16,13 @@ from runtime.say import Speech
 MAX_LINE_CHARACTERS = 300
 MAX_ASKED_CHARACTERS = 120
 _MOST_TIMES = 2
+# Days counted from the day of saying. "In May" and "since 2019" are as clear, or unclear, as they stand.
+_COUNTED = re.compile(
+    r"\b(?:yesterday|tomorrow|tonight|last|next|this|ago|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+    r"|[昨明]天|前[天年]|后[天年]|[上下这本]个?(?:周|星期|礼拜|月)|星期|礼拜|周[一二三四五六日天末]|[去明今]年|前$",
+    re.IGNORECASE,
+)
+_SINCE = re.compile(r"^(?:since|until|till|before|after|by)\b", re.IGNORECASE)
 _OPEN_S = 20 * 366 * 86400.0  # "by Friday" begins long ago and tells no day
 _SMALL_WORDS = re.compile(
     r"^(?:(?:on|in|at|of|during|over|within|around|about|from)\s+|[\s,，]+)+", re.IGNORECASE
@@ -72,6 +79,8 @@ def told_days(said: str, said_utc_s: float, speech: Speech) -> list[tuple[str, s
         if told.end_utc_s - told.start_utc_s > _OPEN_S:
             continue
         words = _SMALL_WORDS.sub("", told.phrase)
+        if _SINCE.search(words) or not _COUNTED.search(words):
+            continue
         if words.lower() not in (known.lower() for known, _ in found):
             found.append((words, speech.days(told.start_utc_s, told.end_utc_s)))
     return found[:_MOST_TIMES]

@@ -65,7 +65,7 @@ class Speech:
                 return self.phrase("whole_year", year=first.year)
             return self.phrase("around_year", year=(first + (end - first) / 2).year)
         parts = self._date_parts(first)
-        if (first.day, end.day) == (1, 1) and first.month == last.month:
+        if (first.day, end.day) == (1, 1) and end - first > timedelta(days=27):
             return self.phrase("whole_month", **parts)
         if end - first <= timedelta(hours=25):
             return self.phrase("date", **parts)

@@ -41,12 +41,19 @@ LATER = MONDAY + 100 * 86400.0
         ("I leave next month.", [("next month", "June 2023")]),
         ("She began three years ago.", [("three years ago", "around 2020")]),
         ("I am busy today, until this evening.", []),
+        ("My birthday is in May. We came in March 2019.", []),  # as clear as it stands
+        ("I have lived here since last year.", []),
         ("Nothing of the sort.", []),
         ("我昨天去了。", [("昨天", "Sunday 7 May 2023")]),
     ],
 )  # fmt: skip
 def test_words_for_days_are_told_as_days(said: str, days: list[tuple[str, str]]) -> None:
     assert told_days(said, MONDAY, Speech("en", BERLIN, LATER)) == days
+
+
+def test_an_hour_on_the_first_of_a_month_is_no_month() -> None:
+    first = datetime(2026, 12, 1, 16, 0, tzinfo=BERLIN).timestamp()
+    assert Speech("en", BERLIN, LATER).days(first, first + 600) == "Tuesday 1 December 2026"
 
 
 def test_days_are_told_in_the_language_of_the_question() -> None:
