@@ -1,6 +1,7 @@
 """Two connections to one memory in one process, as a live daemon has: one index in memory, and what either builds."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from memory_store import MemoryStore
@@ -29,6 +30,25 @@ def test_two_connections_of_a_process_hold_the_graphs_once(tmp_path: Path) -> No
         assert nodes[0] not in nearest(reader, vectors[0])
     with open_large(tmp_path) as alone:
         assert nearest(alone, vectors[5], 1) == [nodes[5]]
+
+
+def test_both_ask_the_same_graphs_at_once(tmp_path: Path) -> None:
+    vectors = [unit(seed) for seed in range(COUNT)]
+    with open_large(tmp_path) as one, open_large(tmp_path) as two:
+        by_node = dict(zip(add_vectors(one, vectors), vectors, strict=True))
+        settle(one)
+        asked = [unit(seed) for seed in range(9000, 9040)]
+
+        def answers(store: MemoryStore, k: int) -> list[list[int]]:
+            return [nearest(store, vector, k) for vector in asked]
+
+        with ThreadPoolExecutor(
+            2
+        ) as threads:  # of different width, so that each sets what the other searches by
+            few, many = threads.submit(answers, one, 5), threads.submit(answers, two, 150)
+            assert few.result(60) == [exact(by_node, vector, 5) for vector in asked]
+            assert many.result(60) == [exact(by_node, vector, 150) for vector in asked]
+        assert _graphs(one) == _graphs(two)
 
 
 def test_a_file_that_decays_while_its_graph_is_in_memory_is_found(tmp_path: Path) -> None:
