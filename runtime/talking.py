@@ -97,30 +97,12 @@ def build_talking(
         end_silence_s=settings.end_silence_s,
         longest_s=settings.longest_question_s,
     )
-    asker = AskerByVoice(
-        engines.embed,
-        serving.store,
-        compose.match_rule(parts.entry("voice_embedding")),
-        hearing=workers["reply"],
-        answering=answer_worker,
-    )
     frames = looker = None
     if "look" in settings.addressed_by:
         frames, looker = RecentFrames(), _looker(parts, serving, workers["reply"], answer_worker)
         live.oversee(frames.see)
-    reply = ReplyService(
-        spoken,
-        engines.transcribe,
-        asker.of,
-        serving.answering,
-        voice,
-        settings,
-        address=Address((parts.settings.robot.name, *settings.also_called), _pronounced),
-        named=lambda name: Address((name,), _pronounced),
-        looking=looker.of if looker is not None else None,
-        on_turn=on_turn,
-        worker=workers["reply"],
-        clock=live.media_s,
+    reply = _reply(
+        parts, spoken, engines, serving, voice, looker, workers["reply"], answer_worker, live, on_turn
     )
     if serving.api is not None:
         serving.api.on_listen = reply.listen
@@ -141,6 +123,37 @@ def build_talking(
     talking = Talking(listening, reply, voice, sound, elsewhere, warm_up)
     serving.states["voice"] = talking.state
     return talking
+
+
+def _reply(
+    parts: compose.Parts,
+    spoken: Channel[Spoken],
+    engines: SpeechEngines,
+    serving: Serving,
+    voice: Voice,
+    looker: Looker | None,
+    worker: Worker,
+    answer_worker: Worker,
+    live: Live,
+    on_turn: Callable[[SpokenTurn], None],
+) -> ReplyService:
+    settings = parts.settings.voice
+    rule = compose.match_rule(parts.entry("voice_embedding"))
+    asker = AskerByVoice(engines.embed, serving.store, rule, hearing=worker, answering=answer_worker)
+    return ReplyService(
+        spoken,
+        engines.transcribe,
+        asker.of,
+        serving.answering,
+        voice,
+        settings,
+        address=Address((parts.settings.robot.name, *settings.also_called), _pronounced),
+        named=lambda name: Address((name,), _pronounced),
+        looking=None if looker is None else looker.of,
+        on_turn=on_turn,
+        worker=worker,
+        clock=live.media_s,
+    )
 
 
 def _looker(parts: compose.Parts, serving: Serving, seeing: Worker, answer_worker: Worker) -> Looker:
