@@ -64,12 +64,13 @@ def test_the_reference_begins_with_nothing_and_searches_two_clips_at_a_time(stor
     language = ScriptedLanguage(searching(search, search, answer))
     answered = ReferenceLoop(setting(store, language), threshold=-1.0).answer(QUESTION)
     assert answered.text == "Karl has it." and answered.model_calls == 3
-    first, second, third = ([message.content for message in call.messages] for call in language.calls)
-    assert QUESTION in first[0] and first[1].startswith("Searched knowledge: {}")
-    assert "I lent the drill to our neighbour Karl." in second[3] and second[3].count("CLIP_") == 2
-    assert third[:4] == second and third[5].count("CLIP_") == 2
-    assert not set(_clips(second[3])) & set(_clips(third[5])), "what was given is not given again"
-    assert all("Action: [Answer] or [Search]" in user for user in third[1::2])
+    first, second, third = ([message.content for message in call.messages[5:]] for call in language.calls)
+    assert first[0].startswith(f"Question: {QUESTION}\nSearched knowledge: {{}}")
+    assert "I lent the drill to our neighbour Karl." in second[2] and second[2].count("CLIP_") == 2
+    assert third[:3] == second and third[4].count("CLIP_") == 2
+    assert not set(_clips(second[2])) & set(_clips(third[4])), "what was given is not given again"
+    assert all(QUESTION in user and "[Answer] or [Search]" in user for user in third[::2])
+    assert ["[Answer]" in (call.grammar or "") for call in language.calls] == [False, True, True]
 
 
 def _clips(text: str) -> list[str]:
@@ -90,11 +91,11 @@ def test_the_reference_must_answer_in_its_last_round_and_says_when_nothing_is_fo
 
 def test_the_reference_drops_its_oldest_finds_where_the_context_is_full(store: MemoryStore) -> None:
     search = "Reasoning: nothing yet.\nAction: [Search]\nContent: drill neighbour"
-    language = ScriptedLanguage(lambda messages: search, context_tokens=700)
+    language = ScriptedLanguage(lambda messages: search, context_tokens=1000)
     ReferenceLoop(setting(store, language), threshold=-1.0).answer(QUESTION)
     last = language.calls[-1]
-    assert language.count_tokens(last.messages) + last.max_tokens <= 700
-    assert QUESTION in last.messages[0].content and last.messages[-1].content.count("CLIP_") == 2
+    assert language.count_tokens(last.messages) + last.max_tokens <= 1000
+    assert QUESTION in last.messages[-1].content and last.messages[-1].content.count("CLIP_") == 2
 
 
 def test_chinese_questions_are_asked_in_chinese(store: MemoryStore) -> None:

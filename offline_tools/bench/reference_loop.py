@@ -3,15 +3,16 @@
 No round 0; in each of five rounds the model reasons and then answers or searches; a search gives the two clips whose
 best line is nearest to the query by vectors alone, with a cosine of at least 0.5, leaving out clips given before; what
 to write is said again in each round; the last one must answer. Kinder than the original: clips carry their time, the
-format is held by a grammar, and where the conversation outgrows the context the oldest finds are dropped. Less than the
-original: the model is not trained for it, decoding is greedy, and there is no special search for ids of characters, as
-lines carry names already.
+format is held by a grammar and shown in an example, nothing is answered before anything was found, and where the
+conversation outgrows the context the oldest finds are dropped. Less than the original: the model is not trained for it,
+decoding is greedy, and there is no special search for ids of characters, as lines carry names already.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from memory_store.records import NodeKind
 from models.language import Message
@@ -24,6 +25,7 @@ THRESHOLD = 0.5
 
 _KINDS: tuple[NodeKind, ...] = ("episodic", "semantic")
 _REPLY = re.compile(r"Action: \[(Answer|Search)\]\s*Content: (.*)", re.DOTALL)
+_KEPT = 300  # characters of a turn's beginning that are never cut
 _TEXT = r"[^\n\r\[\]<>{}]+"
 
 
@@ -42,23 +44,22 @@ class ReferenceLoop:
         calls = Calls(self._setting.language)
         speech = self._setting.speech(question)
         words = prompts()[speech.language]["reference"]
-        messages = [Message("system", words["system"].strip().format(question=question))]
+        messages = _begun(words)
+        head = len(messages)
         shown: list[int] = []
         seen: set[int] = set()
-        found = words["found"].format(found="{}")
+        found, empty = "{}", ""
         for number in range(1, self._rounds + 1):
             last = number == self._rounds
-            told = [found, words["instruction"].strip(), *([words["last"]] if last else [])]
-            messages.append(Message("user", "\n\n".join(told)))
-            self._shorten(messages)
-            text = calls.complete(messages, grammar=_grammar(speech, last=last))
+            messages.append(Message("user", _turn(words, question, found + empty, last=last)))
+            self._shorten(messages, head)
+            text = calls.complete(messages, grammar=_grammar(speech, last=last, known=bool(shown)))
             messages.append(Message("assistant", text))
             action, content = _read(text)
             if action == "Answer":
                 return calls.answered(content, shown, shown)
             clips = self._search(content, seen, shown, speech)
-            found = words["found"].format(found=json.dumps(clips, ensure_ascii=False))
-            found += "" if clips else f"\n({words['empty']})"
+            found, empty = json.dumps(clips, ensure_ascii=False), "" if clips else f"\n{words['empty']}"
         return calls.answered("", (), shown)
 
     def _search(self, query: str, seen: set[int], shown: list[int], speech: Speech) -> dict[str, list[str]]:
@@ -81,18 +82,32 @@ class ReferenceLoop:
         seen.update(clips)
         return found
 
-    def _shorten(self, messages: list[Message]) -> None:
+    def _shorten(self, messages: list[Message], head: int) -> None:
         """Drop the oldest finds, with what the model wrote of them, until the conversation fits the context."""
-        while len(messages) > 3 and not fits(self._setting.language, messages):
-            del messages[1:3]
-        while not fits(self._setting.language, messages):
-            content = messages[-1].content
-            messages[-1] = Message("user", content[len(content) // 4 :])
+        while len(messages) > head + 1 and not fits(self._setting.language, messages):
+            del messages[head : head + 2]
+        while len(messages[-1].content) > 4 * _KEPT and not fits(self._setting.language, messages):
+            content = messages[-1].content  # cut behind the question and before the instruction
+            messages[-1] = Message("user", content[:_KEPT] + content[_KEPT + len(content) // 4 :])
 
 
-def _grammar(speech: Speech, *, last: bool) -> str:
+def _begun(words: dict[str, Any]) -> list[Message]:
+    """What stands before the question: the task, and one question answered."""
+    messages = [Message("system", words["system"].strip())]
+    for example in words["examples"]:
+        asked = _turn(words, example["question"], example["found"], last=False)
+        messages += [Message("user", asked), Message("assistant", example["assistant"].strip())]
+    return messages
+
+
+def _turn(words: dict[str, Any], question: str, found: str, *, last: bool) -> str:
+    told = [words["turn"].strip().format(question=question, found=found), words["instruction"].strip()]
+    return "\n".join([*told, *([words["last"]] if last else [])])
+
+
+def _grammar(speech: Speech, *, last: bool, known: bool) -> str:
     reasoning = "Reasoning: " if speech.language == "en" else "思考："
-    actions = '"[Answer]"' if last else '("[Answer]" | "[Search]")'
+    actions = '"[Answer]"' if last else '("[Answer]" | "[Search]")' if known else '"[Search]"'
     return "\n".join(
         (
             f'root ::= "{reasoning}" text "\\nAction: " {actions} "\\nContent: " text',
