@@ -27,7 +27,7 @@ from runtime.capture import Pace
 from runtime.clips import Live
 from runtime.clock import SystemClock
 from runtime.config import ClipSettings, ModelSettings, PrivacySettings, Settings
-from runtime.config_talking import ApiSettings, VoiceSettings
+from runtime.config_talking import ApiSettings, VoiceSettings, WyomingSettings
 from runtime.daemon import Daemon, Listeners
 from runtime.own_speech import OwnSpeech
 from runtime.voice import Loudspeaker
@@ -91,7 +91,8 @@ def test_a_spoken_question_is_answered_aloud_and_the_robot_does_not_hear_itself(
     room = Room(_sound_of("Hearsight, what did Anna say about the car keys?"))
     settings = Settings(
         data_dir=tmp_path, clip=ClipSettings(length_s=30.0), models=ModelSettings(language="none"),
-        voice=VoiceSettings(enabled=True, follow_up_s=5.0), api=ApiSettings(enabled=False),
+        voice=VoiceSettings(enabled=True, follow_up_s=5.0, addressed_by=("name", "push", "look")),
+        api=ApiSettings(enabled=False), wyoming=WyomingSettings(enabled=True, port=0),
         privacy=PrivacySettings(unknown="all"),
     )  # fmt: skip
     parts = compose.Parts(settings, Manifest.load())
