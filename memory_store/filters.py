@@ -131,9 +131,9 @@ def is_narrow(condition: NodeFilter, database: Database) -> bool:
     if condition.clip_id is not None:
         streams.append(("node_clips WHERE clip_id = ?", (condition.clip_id,)))
     if condition.after_utc_s is not None or condition.before_utc_s is not None:
-        after, before = condition.after_utc_s, condition.before_utc_s
+        after, before = _span(condition)
         span = f"node_clips WHERE start_utc_s >= ? - {_LONGEST} AND start_utc_s < ?"
-        streams.append((span, (-_EVER if after is None else after, _EVER if before is None else before)))
+        streams.append((span, (after, before)))
     if condition.person_id is not None:
         told = "edges e JOIN person_nodes p ON p.node_id = e.target WHERE p.person_id = ?"
         streams.append((told, (condition.person_id,)))
@@ -175,6 +175,9 @@ def _where(condition: NodeFilter, database: Database, identity: Identity, *, eac
         parameters += [condition.object_class] * 2
     evidence = evidence_condition(condition, database)
     if evidence is not None:
+        if each:  # most that do not pass are known by their own span, which holds those of their evidence
+            where.append("n.end_utc_s >= ? AND n.start_utc_s < ?")
+            parameters += _span(condition)
         clipless = _clipless_condition(condition, database)
         spoken = f"{_evidence_rows(condition)} WHERE {evidence.text}"
         without = f"{clipless.text} AND NOT EXISTS (SELECT 1 FROM node_clips nc WHERE nc.node_id = n.id)"
@@ -190,6 +193,12 @@ def _where(condition: NodeFilter, database: Database, identity: Identity, *, eac
         where.append(f"(n.clip_id IS NULL OR n.clip_id IN (SELECT c.id FROM clips c WHERE {_BEFORE_CLIP}))")
         parameters.append(condition.before_clip)
     return Sql(" AND ".join(where), tuple(parameters))
+
+
+def _span(condition: NodeFilter) -> tuple[float, float]:
+    """From when and until when, in UTC seconds; far away where that is open."""
+    after, before = condition.after_utc_s, condition.before_utc_s
+    return -_EVER if after is None else after, _EVER if before is None else before
 
 
 def _among(column: str, rows: str, each: bool) -> str:

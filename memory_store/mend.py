@@ -11,7 +11,7 @@ from memory_store.identity import Identity
 from memory_store.records import ForgetReceipt
 from memory_store.tentative import without_tags
 from memory_store.vectors import Vectors
-from memory_store.verify import COUNTS, dangling_tags, forgotten_again, wrong_counts
+from memory_store.verify import COUNTS, TOO_SHORT, dangling_tags, forgotten_again, wrong_counts
 
 _CLIP_USERS = ("nodes", "node_clips", "vectors", "votes", "name_evidence", "negatives")
 
@@ -36,6 +36,7 @@ class Mending:
         self._evidence()
         if broken:
             self._let_go()
+        self._spans()
         self._tags()
         self._recount()
         self._forget_again()
@@ -100,6 +101,14 @@ class Mending:
             SELECT id, clip_id, weight, start_utc_s, end_utc_s FROM nodes n WHERE clip_id IN (SELECT id FROM clips)
             AND NOT EXISTS (SELECT 1 FROM node_clips nc WHERE nc.node_id = n.id)""",
             "{} memories were tied to their clip again",
+        )
+
+    def _spans(self) -> None:
+        self._counted(
+            f"""UPDATE nodes SET (start_utc_s, end_utc_s) =
+            (SELECT min(nodes.start_utc_s, min(start_utc_s)), max(nodes.end_utc_s, max(end_utc_s))
+            FROM node_clips WHERE node_id = nodes.id) WHERE id IN ({TOO_SHORT})""",
+            "{} memories last as long as what speaks for them again",
         )
 
     def _let_go(self) -> None:

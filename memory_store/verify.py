@@ -48,6 +48,7 @@ def verify(database: Database, directory: Path, spaces: Sequence[VectorSpace]) -
     checks: tuple[Callable[[], Iterator[Fault]], ...] = (
         lambda: _references(database),
         lambda: _text_index(database),
+        lambda: _spans(database),
         lambda: _tags(database),
         lambda: _people(database),
         lambda: _counts(database),
@@ -100,6 +101,18 @@ def _text_index(database: Database) -> Iterator[Fault]:
             database.write("INSERT INTO nodes_fts (nodes_fts, rank) VALUES ('integrity-check', 1)")
     except DatabaseUnusable:
         yield Fault("text index", "the index of words does not agree with the memories", "builds it anew")
+
+
+# Memories whose own span does not hold that of all their evidence, by which filters rule them out at once.
+TOO_SHORT = """SELECT n.id FROM node_clips nc JOIN nodes n ON n.id = nc.node_id
+    WHERE nc.start_utc_s < n.start_utc_s OR nc.end_utc_s > n.end_utc_s GROUP BY n.id"""
+
+
+def _spans(database: Database) -> Iterator[Fault]:
+    if count := len(database.rows(TOO_SHORT)):
+        yield Fault(
+            "times", f"{count} memories are shorter than what speaks for them", "lets them last as long"
+        )
 
 
 def dangling_tags(database: Database) -> dict[int, set[int]]:

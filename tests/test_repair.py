@@ -124,6 +124,10 @@ FAULTS: list[tuple[str, Callable[[Path], object]]] = [
     ("references", lambda memory: _sql(memory, "DELETE FROM persons WHERE id = 2")),
     ("counts", lambda memory: _sql(memory, "UPDATE vector_counts SET count = count + 1")),
     ("counts", lambda memory: _sql(memory, "DELETE FROM vote_days")),
+    (
+        "times",
+        lambda memory: _sql(memory, "UPDATE nodes SET start_utc_s = end_utc_s WHERE kind = 'episodic'"),
+    ),
     ("vector index", _of_index(lambda file, sidecar: file.write_bytes(file.read_bytes()[:-1]))),
     ("vector index", _of_index(lambda file, sidecar: file.write_bytes(b""))),
     ("vector index", _of_index(lambda file, sidecar: file.write_bytes(b"\x00" * 9000))),
