@@ -15,6 +15,9 @@ from runtime.say import Speech
 
 _TEXT = r"[^\n\r\[\]<>|()（）{}]"
 _SENTENCE = r"[^\n\r\[\]<>|()（）{}.。!！?？]"
+_STOPS_WITHIN = (
+    '("Mr" | "Mrs" | "Ms" | "Dr" | "Prof" | "St") ". " | [0-9] "." [0-9] | [ap] ".m" (". ")?'  # of a sentence
+)
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ def turn_grammar(prompt: Prompt, shown: int, *, last: bool) -> str:
             f"root ::= {reasoning}action",
             f"action ::= {' | '.join(actions)}",
             f"text ::= {_TEXT}+",
-            f"sentence ::= {_SENTENCE}+ [.。]",
+            f"sentence ::= ({_SENTENCE} | {_STOPS_WITHIN})+ [.。]",
             f"query ::= {_TEXT}+",
             f"number ::= {numbers}",
         )
