@@ -102,18 +102,19 @@ class Recall:
         """
         persons = [person.id for person in question.persons]
         # a question that says nothing but names and times is about these persons' own memories
-        hits = self._hits(query, question, None if question.terms else persons)
+        vector = self._embed_query([without_names(query, question, _SOMEBODY[question.language])])[0]
+        hits = self._hits(query, vector, question, None if question.terms else persons)
         evidence = [self._evidence(hit) for hit in hits]
         widened = bool(persons and question.terms) and not any(
             _is_tied(item, question) and self.is_strong(item, question) for item in evidence
         )
         if widened:
-            tied = [self._evidence(hit) for hit in self._hits(query, question, persons)]
+            tied = [self._evidence(hit) for hit in self._hits(query, vector, question, persons)]
             known = {item.id for item in tied}
             evidence = tied + [item for item in evidence if item.id not in known]
         if self._shift and question.terms and not any(self.is_strong(item, question) for item in evidence):
             across = self._across(
-                query, question, self._shift, max((one.score for one in evidence), default=0.0)
+                vector, question, self._shift, max((one.score for one in evidence), default=0.0)
             )
             known = {item.id for item in across}
             evidence = across + [item for item in evidence if item.id not in known]
@@ -154,9 +155,10 @@ class Recall:
         """Whether a memory of another language may be told where nothing is known to be about the question."""
         return item.across is not None and item.across >= self.limits.across_near
 
-    def _across(self, query: str, question: Question, shift: LanguageShift, score: float) -> list[Evidence]:
+    def _across(
+        self, vector: NDArray[np.float32], question: Question, shift: LanguageShift, score: float
+    ) -> list[Evidence]:
         """The best memories of another language than the question's, with at least this score."""
-        vector = self._embed_query([without_names(query, question, _SOMEBODY[question.language])])[0]
         hits = self.store.search_node(
             vector=shift.moved(vector, question.language),
             space="text",
@@ -185,9 +187,10 @@ class Recall:
             for node_id in node_ids
         ]
 
-    def _hits(self, query: str, question: Question, only: Sequence[int] | None) -> list[Hit]:
-        """The best memories; `only`: of these persons, where there are any."""
-        vector = self._embed_query([without_names(query, question, _SOMEBODY[question.language])])[0]
+    def _hits(
+        self, query: str, vector: NDArray[np.float32], question: Question, only: Sequence[int] | None
+    ) -> list[Hit]:
+        """The best memories; `only`: of these persons, where there are any. vector: of the query, without names."""
         hits: list[Hit] = []
         persons: Sequence[int | None] = only or (None,)
         for person_id in persons:
@@ -205,9 +208,8 @@ class Recall:
         if question.terms:  # that somebody was in view answers no question about something
             hits = [hit for hit in hits if hit.node.provenance.get("event") != "seen"]
         hits = _best(hits, len(hits))
-        hits.sort(
-            key=lambda hit: trust_last(hit.node.text, question.text)
-        )  # however often a screen repeats itself
+        # However often a screen repeats itself, others' words come first.
+        hits.sort(key=lambda hit: trust_last(hit.node.text, question.text))
         return self._not_told_twice(hits[: 2 * self.limits.hits])[: self.limits.hits]
 
     def _not_told_twice(self, hits: list[Hit]) -> list[Hit]:

@@ -18,6 +18,7 @@ from runtime.answer import Answer
 from runtime.config import Settings
 from runtime.control import Control
 from runtime.grounding import language_of
+from runtime.question import read_question
 from runtime.recall import Recall, RecallLimits
 from tests.household import NOW, ZONE, remember
 from tests.pictures import fetched_model
@@ -87,6 +88,19 @@ def test_it_is_found_among_however_many_memories_of_the_questions_own_language(s
                 provenance={"source": "grounded", "event": "heard", "said": said}, vectors={"text": _embed([said])[0]},
             )  # fmt: skip
     assert "I lent the drill" in _ask(store, "谁借走了电钻？").text
+
+
+def test_however_often_it_looks_a_question_is_embedded_once(store: MemoryStore) -> None:
+    embedded: list[str] = []
+
+    def embed(texts: list[str]) -> NDArray[np.float32]:
+        embedded.extend(texts)
+        return _embed(texts)
+
+    recall = Recall(store, embed, limits=LIMITS, shift=LanguageShift(_embed))
+    asked = read_question("Anna的披萨多少钱？", store.people(), store.person_of, NOW, ZONE)
+    _, search = recall.search(asked.text, asked)
+    assert search.widened and len(embedded) == 1
 
 
 def test_a_question_in_the_other_language_is_no_answer(store: MemoryStore) -> None:
