@@ -99,9 +99,8 @@ def writing(target: Path) -> Iterator[BackupWriter]:
             os.fsync(file.fileno())
         os.replace(part, target)
         sync_directory(target.parent)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
+    finally:
+        part.unlink(missing_ok=True)  # it has its name already, or never gets one
 
 
 def read_manifest(path: Path) -> BackupManifest:

@@ -28,9 +28,7 @@ def configure(connection: sqlite3.Connection, path: Path, busy_timeout_s: float)
             raise DatabaseBusy(f"{path} stayed locked by another process: try again, or stop that process")
         time.sleep(0.02)
     connection.execute("PRAGMA synchronous = FULL")  # a clip that was acknowledged survives a power cut
-    connection.execute(
-        f"PRAGMA journal_size_limit = {64 << 20}"
-    )  # what a long reader made it grow to goes again
+    connection.execute(f"PRAGMA journal_size_limit = {64 << 20}")  # what a long reader made grow goes again
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten with zeros
     connection.execute("PRAGMA temp_store = MEMORY")
@@ -56,10 +54,9 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     try:
         migrations.apply(db)
         connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
+    finally:
+        if connection.in_transaction:  # it did not come to the commit
             connection.execute("ROLLBACK")
-        raise
 
 
 def is_current(db: sqlite_utils.Database, path: Path) -> bool:

@@ -176,10 +176,8 @@ class Database:
         try:
             yield
             self._execute("COMMIT")
-        except BaseException:
-            self._rollback()
-            raise
         finally:
+            self._rollback()  # nothing is left to roll back after the commit
             self.in_write = False
 
     @contextmanager

@@ -122,9 +122,8 @@ def _save(directory: Path, now_utc_s: float, report: _Report) -> None:
         raise StorageFull(
             f"no space left in {directory}: saving what can be read needs {(3 * size) >> 20} MiB"
         )
-    prepared = switch.clear(directory)
-    target = prepared / "memory.db"
-    try:
+    with switch.preparing(directory) as prepared:
+        target = prepared / "memory.db"
         saved = salvage(directory / "memory.db", target)
         copied, from_pages = sum(saved.copied.values()), sum(saved.from_pages.values())
         if not copied and not from_pages:
@@ -139,9 +138,6 @@ def _save(directory: Path, now_utc_s: float, report: _Report) -> None:
                 database.scrub()
         with open(target, "rb") as file:
             os.fsync(file.fileno())
-    except BaseException:
-        shutil.rmtree(prepared, ignore_errors=True)
-        raise
     report.done.append(f"{copied} rows were copied into a new file")
     if from_pages:
         report.done.append(f"{from_pages} rows that were cut off were read from their pages")

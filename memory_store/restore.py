@@ -97,15 +97,11 @@ def _restored(
         )
     before = _before(directory)
     had_one = (directory / DATABASE).exists()
-    prepared = switch.clear(directory)
-    try:
+    with switch.preparing(directory) as prepared:
         extract(archive, prepared)
         receipts = _prepare(prepared, manifest, before, now_utc_s)
         for receipt in receipts:
             delete_files(prepared, receipt)
-    except BaseException:
-        shutil.rmtree(prepared, ignore_errors=True)
-        raise
     aside = switch.switch(directory, f"replaced-{datetime.fromtimestamp(now_utc_s, UTC):%Y%m%dT%H%M%S}")
     if not had_one and not any(aside.iterdir()):
         aside.rmdir()

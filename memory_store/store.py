@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -99,11 +99,10 @@ class MemoryStore(FactStore):
         """
         switch.carry_on(directory, busy_timeout_s)
         lock = DirectoryLock(directory, timeout_s=busy_timeout_s)
-        try:
+        with ExitStack() as undo:
+            undo.callback(lock.release)
             database = _opened(directory / "memory.db", busy_timeout_s)
-        except BaseException:
-            lock.release()
-            raise
+            undo.pop_all()
         files = {space.name: IndexFile(directory / "index", space) for space in spaces}
         indexes = {
             space.name: SpaceIndex(database, space, files[space.name], exact_below=exact_below)
@@ -137,15 +136,14 @@ class MemoryStore(FactStore):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is written inside is kept, or, if an exception leaves the block, nothing; never nested."""
+        kept = False
         try:
             with self._database.transaction():
                 yield
-        except BaseException:
+            kept = True
+        finally:
             for index in self._indexes.values():
-                index.after_rollback()
-            raise
-        for index in self._indexes.values():
-            index.after_commit()
+                index.after_commit() if kept else index.after_rollback()
 
     # Events and nodes
 

@@ -6,6 +6,8 @@ The plan is written down before the first file moves; whoever opens the director
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from memory_store.backup_file import sync_directory
@@ -43,12 +45,19 @@ def set_aside(directory: Path) -> list[Path]:
     return sorted(path for pattern in _ASIDE for path in directory.glob(pattern))
 
 
-def clear(directory: Path) -> Path:
-    """An empty directory to prepare a memory in; what an interrupted preparation left goes. Raises OSError."""
+@contextmanager
+def preparing(directory: Path) -> Iterator[Path]:
+    """An empty directory to prepare a memory in, which goes again if that fails; what an interrupted one left goes.
+
+    Raises OSError.
+    """
     prepared = directory / PREPARED
     shutil.rmtree(prepared, ignore_errors=True)
     prepared.mkdir(mode=0o700)
-    return prepared
+    with ExitStack() as undo:
+        undo.callback(shutil.rmtree, prepared, ignore_errors=True)
+        yield prepared
+        undo.pop_all()
 
 
 def switch(directory: Path, aside: str, kept: tuple[str, ...] = ()) -> Path:
