@@ -239,6 +239,16 @@ def test_rubbish_of_the_model_never_becomes_the_answer(store: MemoryStore, rubbi
     assert answer.rounds[0].action == "unreadable" and "sunflower seven" in answer.text
 
 
+def test_what_is_remembered_stands_in_the_last_message_alone(store: MemoryStore) -> None:
+    """What stands before it is kept in a file beside the model, which forgetting does not reach."""
+    language = ScriptedLanguage(["[Search] the keys", "[Answer] I don't know."] * 2)
+    for question in ("What is the sofa made of?", "Why did Bob lend the drill?"):
+        control(store, language).answer(question)
+    heads = [[message.content for message in call.messages[:-1]] for call in language.calls]
+    assert len(heads) == 4 and all(head == heads[0] for head in heads)
+    assert any("drill to our neighbour" in call.messages[-1].content for call in language.calls)
+
+
 def test_what_was_heard_cannot_give_orders(store: MemoryStore) -> None:
     with store.transaction():
         clip_id = store.add_clip(

@@ -76,6 +76,9 @@ def test_the_static_part_of_the_prompt_comes_first_and_is_reused() -> None:
     describer.describe(CLIP)
     second = describer.describe(['<face_12> says: "good night"'])
     assert second.cached_tokens > 0.8 * second.prompt_tokens
+    # What stands before the last message is kept in a file beside the model: nothing of a clip may be in it.
+    heads = [[message.content for message in call.messages[:-1]] for call in language.calls]
+    assert heads[0] == heads[1]
 
 
 @pytest.mark.parametrize(
