@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -14,6 +15,7 @@ from runtime.across_languages import LanguageShift
 from runtime.clock import SystemClock
 from runtime.compose import Parts, household_of, text_embedder
 from runtime.control import Control
+from runtime.control_rounds import ControlLimits
 from runtime.conversation import Conversations
 from runtime.recall import EmbedQuery, Recall, RecallLimits
 from runtime.shown_reader import ShownReader
@@ -28,9 +30,18 @@ def conversations(
 
 
 def control(
-    parts: Parts, store: MemoryStore, language: LanguageModel | None, embedder: TextEmbedder | None = None
+    parts: Parts,
+    store: MemoryStore,
+    language: LanguageModel | None,
+    embedder: TextEmbedder | None = None,
+    *,
+    clock: Callable[[], float] | None = None,
+    limits: ControlLimits | None = None,
 ) -> Control:
-    """The answerer over a store; an embedder may be shared, else one is loaded by the first question that searches."""
+    """The answerer over a store; an embedder may be shared, else one is loaded by the first question that searches.
+
+    clock: when it is asked, UTC seconds; now, where it is left out.
+    """
     loaded = cache(lambda: text_embedder(parts))
 
     def embed_query(texts: list[str]) -> NDArray[np.float32]:
@@ -40,11 +51,12 @@ def control(
     return Control(
         recall(parts, store, embed_query),
         language,
-        clock=SystemClock().utc_s,
+        clock=clock or SystemClock().utc_s,
         zone=household.zone,
         household=household,
         max_rounds=parts.settings.control.max_rounds,
         policy=parts.settings.control.policy,
+        limits=limits,
     )
 
 

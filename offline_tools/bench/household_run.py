@@ -169,15 +169,6 @@ def _method(asking: Asking, parts: Parts, store: MemoryStore, method: str) -> Me
 
 
 def _control(asking: Asking, parts: Parts, store: MemoryStore) -> Control:
-    """The robot's control as runtime/compose_answers.py makes it, at the hour of the questions."""
-    household = compose.household_of(parts)
-    return Control(
-        compose_answers.recall(parts, store, compose.text_embedder(parts).embed_query),
-        asking.language,
-        clock=asking.clock,
-        zone=household.zone,
-        household=household,
-        max_rounds=parts.settings.control.max_rounds,
-        policy=parts.settings.control.policy,
-        limits=ControlLimits(round_timeout_s=TIMEOUT_S),
-    )
+    """The robot's control, at the hour of the questions."""
+    limits = ControlLimits(round_timeout_s=TIMEOUT_S)
+    return compose_answers.control(parts, store, asking.language, clock=asking.clock, limits=limits)
