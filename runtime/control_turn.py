@@ -15,9 +15,8 @@ from runtime.say import Speech
 
 _TEXT = r"[^\n\r\[\]<>|()（）{}]"
 _SENTENCE = r"[^\n\r\[\]<>|()（）{}.。!！?？]"
-_STOPS_WITHIN = (
-    '("Mr" | "Mrs" | "Ms" | "Dr" | "Prof" | "St") ". " | [0-9] "." [0-9] | [ap] ".m" (". ")?'  # of a sentence
-)
+# Full stops that end no sentence.
+_STOPS_WITHIN = '("Mr" | "Mrs" | "Ms" | "Dr" | "Prof" | "St") ". " | [0-9] "." [0-9] | [ap] ".m" (". ")?'
 
 
 @dataclass(frozen=True)

@@ -67,10 +67,8 @@ class Conversations:
         text, talk = check_question(asked.text), self._talk(key)
         audience = self._audience(asked)
         correction = read_correction(asked.text) if talk is not None else None
-        if (
-            asked.picture is not None or asked.sound is not None
-        ):  # stands for itself: nothing before is leant on
-            turn = self._look(asked, text, audience)
+        if asked.picture is not None or asked.sound is not None:
+            turn = self._look(asked, text, audience)  # it stands for itself: nothing before is leant on
         elif talk is not None and correction is not None:
             return self._corrected(text, asked, correction, talk)
         else:

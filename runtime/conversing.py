@@ -100,9 +100,8 @@ class ReplyService:
         self._woken: tuple[str, float] | None = None  # by which phrase, and when
         self._on_turn = on_turn
         self._held = ExitStack()
-        self._drafted: tuple[float, _Understood] | None = (
-            None  # of the speech that ends then, if it has ended
-        )
+        # What was understood of the speech that ends then, if it has ended.
+        self._drafted: tuple[float, _Understood] | None = None
         self.counts: Counter[str] = Counter()
 
     def listen(self) -> None:

@@ -54,10 +54,8 @@ class EarService:
         self._clock = clock
         self._wake = wake
         self._frames = frames
-        self._glimpsed: tuple[float, tuple[Frame, ...]] = (
-            -1.0,
-            (),
-        )  # when speech began, and what was seen then
+        # When speech began, and what was seen then.
+        self._glimpsed: tuple[float, tuple[Frame, ...]] = (-1.0, ())
         self.interrupted = 0
 
     async def run(self) -> None:

@@ -30,9 +30,8 @@ class ObjectClaim:
     name: str
 
 
-_CAPITAL = (
-    f"[{''.join(letter for letter in map(chr, range(0x250)) if letter.isupper())}]"  # Latin: A, É, Ö, Ş
-)
+# Latin capitals: A, É, Ö, Ş.
+_CAPITAL = f"[{''.join(letter for letter in map(chr, range(0x250)) if letter.isupper())}]"
 _NAME = rf"(?P<name>{_CAPITAL}[\w'’-]*(?: {_CAPITAL}[\w'’-]*)?)"
 _THIS = r"(?:[Tt]his|[Tt]hat|[Tt]he)"
 _THING = r"(?:\w+ ){0,2}?(?P<thing>\x00\d+\x00)"

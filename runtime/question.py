@@ -103,11 +103,10 @@ def read_question(
     told = read_time(cleaned, now_utc_s, household or Household(zone))
     core = cleaned if told.ahead else told.rest
     persons, unknown, masked = _find_persons(core, people, person_of)
-    if (
-        relative is not None and persons and _find_form(masked)[0] != "fact"
-    ):  # facts are told of "my brother" too
-        core = with_relatives_named(core, people, name_pattern, relative)
-        persons, unknown, masked = _find_persons(core, people, person_of)
+    if relative is not None and persons and _find_form(masked)[0] != "fact":  # facts tell of "my brother" too
+        named = with_relatives_named(core, people, name_pattern, relative)
+        if named != core:
+            persons, unknown, masked = _find_persons(named, people, person_of)
     hearsay, masked = _find_hearsay(masked, people, maybe or {}, persons)
     if asker is not None and _ASKER.search(masked):
         persons += [person for person in people if person.id == asker and person not in persons]
