@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from memory_store import MemoryStore, NodeKind
 from memory_store.database import Database
+from memory_store.filters import NodeFilter, passing
 from memory_store.index import SpaceIndex
 from memory_store.index_file import IndexFile
 from tests.memory_samples import SATURDAY_UTC_S, SPACES, add_clip, unit
@@ -44,18 +45,22 @@ LINES = st.lists(
     min_size=1,
     max_size=25,
 )
-SECONDS = st.one_of(st.none(), st.integers(-1, 13).map(lambda i: SATURDAY_UTC_S + 15.0 * i))
-FILTERS = st.fixed_dictionaries(
-    {
-        "kinds": st.one_of(st.none(), st.lists(st.sampled_from(KINDS), max_size=2, unique=True)),
-        "person": st.one_of(st.none(), st.integers(0, 1)),
-        "clip": st.one_of(st.none(), st.integers(0, 5)),
-        "after": SECONDS,
-        "before": SECONDS,
-        "before_clip": st.one_of(st.none(), st.integers(0, 5)),
-        "place": st.sampled_from([None, None, "kitchen", "hall", "attic"]),
-        "thing": st.sampled_from([None, None, "cup", "bottle", "cu"]),
-    }
+SECONDS = st.integers(-1, 13).map(lambda i: SATURDAY_UTC_S + 15.0 * i)
+COLUMNS: dict[str, st.SearchStrategy[Any]] = {
+    "kinds": st.lists(st.sampled_from(KINDS), max_size=2, unique=True),
+    "person": st.integers(0, 1),
+    "clip": st.integers(0, 5),
+    "after": SECONDS,
+    "before": SECONDS,
+    "before_clip": st.integers(0, 5),
+    "place": st.sampled_from(["kitchen", "hall", "attic"]),
+    "thing": st.sampled_from(["cup", "bottle", "cu"]),
+}
+# Few columns at once: nothing would be left of many.
+FILTERS = st.sets(st.sampled_from(sorted(COLUMNS)), max_size=3).flatmap(
+    lambda chosen: st.fixed_dictionaries(
+        {name: values if name in chosen else st.none() for name, values in COLUMNS.items()}
+    )
 )
 PLACES = ("kitchen", "Hall", "", "Kitchen", "hall", "")  # where each clip was taken
 # Clips are written in this order, so that ids and times disagree.
@@ -91,6 +96,14 @@ def passes(line: Line, wanted: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("exact_below", [1000, 1], ids=["exact", "hnswlib"])
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(lines=LINES, wanted=FILTERS)
+@example(  # begun long before the span that is asked for, and told of again within it
+    lines=[Line("semantic", (0, 5), None, None, False)],
+    wanted=dict.fromkeys(COLUMNS) | {"after": SATURDAY_UTC_S + 100.0},
+)
+@example(
+    lines=[Line("semantic", (5, 0), None, None, False)],
+    wanted=dict.fromkeys(COLUMNS) | {"before": SATURDAY_UTC_S + 100.0},
+)
 def test_filters_are_exact(exact_below: int, lines: list[Line], wanted: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         database = Database.open(Path(directory) / "memory.db")
@@ -135,6 +148,8 @@ def check_filters(store: MemoryStore, lines: list[Line], wanted: dict[str, Any])
     expected = {node_id for node_id, line in zip(ids, lines, strict=True) if passes(line, wanted)}
     made = set(ids)  # the people, places and things that the lines are about pass some filters too
     assert {node.id for node in store.nodes(**arguments)} & made == expected
+    # Where many nodes pass they are not listed, and candidates are looked at one by one.
+    assert passing(ids, NodeFilter(**arguments), store._database, store._identity) == expected
     assert {hit.node.id for hit in store.search_node(text="kettle", k=99, **arguments)} == expected
     assert {hit.node.id for hit in store.search_node(text="红茶", k=99, **arguments)} == expected
     hits = store.search_node(vector=unit(0), k=99, threshold=-1.0, **arguments)

@@ -129,6 +129,8 @@ def test_words_that_are_everywhere_rank_nothing(store: MemoryStore, tmp_path: Pa
     many = list(range(lines[7] + 1, lines[7] + 3000))  # so many that they are not listed in the query
     assert found("tea again", 2, [*lines[:4:2], *many]) == [lines[2], lines[0]]
     assert found("tea kettle", 9, [*lines[:3], *many]) == []
+    before = [-i for i in range(1, 3000)]
+    assert found("tea again", 2, [*before, *lines[:4]]) == [lines[3], lines[2]]
     database.close()
 
 
