@@ -1,4 +1,5 @@
 # Two commands for newcomers: `make demo` and `make test`. Everything they need is set up on the way.
+# Whoever trains has a third, `make test-training`, in an environment of its own.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 export HEARSIGHT_CACHE ?= $(HOME)/.cache/hearsight
@@ -8,16 +9,23 @@ LLAMA := llama-cpp-python==0.3.36
 LLAMA_CMAKE_ARGS ?= -DGGML_NATIVE=OFF -DLLAMA_OPENSSL=OFF
 VENV := .venv
 BIN := $(VENV)/bin
+TRAINING := .venv-training
+# What the tests of training start from; nobody needs it to run the robot.
+TRAINED_FROM := smollm2-135m
 
 SCENE := $(HEARSIGHT_CACHE)/demo/scene.mp4
 
-.PHONY: demo test check format setup models scene soak bench lock clean
+.PHONY: demo test test-training check format setup setup-training models scene soak bench lock clean
 
 demo: scene
 	$(BIN)/python -m offline_tools.demo
 
 test: scene check
 	$(BIN)/pytest -q
+
+test-training: setup-training
+	$(BIN)/hearsight models fetch $(TRAINED_FROM)
+	$(TRAINING)/bin/pytest -q -m training tests/training
 
 check: setup
 	$(BIN)/ruff format --check .
@@ -60,10 +68,28 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	$(BIN)/pip install -q --no-deps --no-build-isolation -e .
 	@touch $@
 
+setup-training: $(TRAINING)/.ready
+
+# The robot's own packages with their hashes, and on top of them what training needs.
+$(TRAINING)/.ready: requirements.lock requirements-training.lock pyproject.toml | $(VENV)/.ready
+	@$(PYTHON) -m venv $(TRAINING)
+	$(TRAINING)/bin/pip install -q --require-hashes -r requirements.lock
+	$(TRAINING)/bin/pip install -q -r requirements-training.lock
+	$(TRAINING)/bin/pip install -q --no-deps --no-index --find-links $(WHEELS) "$(LLAMA)"
+	$(TRAINING)/bin/pip install -q --no-deps --no-build-isolation -e .
+	@touch $@
+
+LOCK := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 --no-emit-package llama-cpp-python \
+	--no-header --no-emit-index-url
+
 lock:
 	$(BIN)/pip install -q uv
-	$(BIN)/uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
-		--no-emit-package llama-cpp-python --no-header --no-emit-index-url -o requirements.lock
+	$(LOCK) --group dev --generate-hashes -o requirements.lock
+	@mkdir -p build && sed -n 's/ \\$$//p' requirements.lock >build/locked
+	@{ sed '/^[^#]/,$$d' requirements-training.lock; \
+		$(LOCK) --group dev --extra train -c requirements.lock --no-annotate \
+		| grep -vxFf build/locked | grep -vE '^(cuda-|nvidia-|triton)'; } >build/training
+	@mv build/training requirements-training.lock
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(TRAINING) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -25,9 +25,18 @@ OWNERS = {
     "hnswlib": {"memory_store"},
     "sqlite_utils": {"memory_store"},
     "sqlite3": {"memory_store"},
+    "cryptography": {"models", "offline_tools"},
     "torch": {"offline_tools"},
+    "transformers": {"offline_tools"},
     "trl": {"offline_tools"},
+    "accelerate": {"offline_tools"},
+    "datasets": {"offline_tools"},
+    "peft": {"offline_tools"},
+    "gguf": {"offline_tools"},
+    "networkx": {"offline_tools"},
     "ray": {"offline_tools"},
+    "verl": {"offline_tools"},
+    "openai": {"offline_tools"},
 }
 MODULES = [path for package in MAY_IMPORT for path in sorted((ROOT / package).rglob("*.py"))]
 
