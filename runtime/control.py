@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Literal
@@ -10,8 +11,8 @@ from zoneinfo import ZoneInfo
 from memory_store.errors import DatabaseBusy, ReadOnlyStorage, StorageFull
 from models.language import LanguageModel
 from runtime.answer import Answer, Round, Search
-from runtime.control_rounds import ControlLimits, ModelRounds, Rounds, Said
-from runtime.control_switches import ControlSwitches
+from runtime.control_rounds import ControlLimits, ModelRounds, Opened, Rounds, Said
+from runtime.control_switches import ControlSwitches, switched
 from runtime.evidence_pool import EvidencePool
 from runtime.evidence_words import quoted_line
 from runtime.fact_answers import answer_from_facts
@@ -21,6 +22,7 @@ from runtime.name_evidence import maybe_names
 from runtime.object_answers import answer_about_objects
 from runtime.pictures import pictures_of
 from runtime.privacy import EVERYBODY, Audience
+from runtime.prompts import Language, Prompt, load_prompt
 from runtime.question import Question, is_named, read_question, unresolved_question
 from runtime.question_time import Household
 from runtime.quotes import only_asks
@@ -37,7 +39,7 @@ class Control:
     """Answers questions over a memory. Blocking, and used from the one thread that owns the recall's store.
 
     clock: now, in UTC seconds; timer: seconds of any origin, for durations. policy: "abstain" says honestly that
-    nothing is known; "best_effort" quotes the nearest memories instead. switches: for researchers.
+    nothing is known; "best_effort" quotes the nearest memories instead. switches, prompt_of: for researchers.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class Control:
         limits: ControlLimits | None = None,
         timer: Callable[[], float] = time.perf_counter,
         switches: ControlSwitches | None = None,
+        prompt_of: Callable[[Language], Prompt] | None = None,
     ) -> None:
         self._switches = switches or ControlSwitches()
         self._recall = recall if self._switches.semantic else recall.without_semantic()
@@ -65,6 +68,7 @@ class Control:
         self._policy = policy
         self._limits = limits or ControlLimits()
         self._timer = timer
+        self._prompt_of = prompt_of or partial(load_prompt, "control")
 
     def answer(
         self,
@@ -83,29 +87,27 @@ class Control:
         answers from the picture or sound that came with the question; before_clip: as it would have been answered when
         this clip began. Raises QuestionError, and UnknownId for a clip that nobody knows.
         """
+        answer = self.at(before_clip)._answered(text, asker, on_round, notes, audience, about)
+        return self.keep(replace(answer, asked_utc_s=self._clock(), before_clip=before_clip))
+
+    def at(self, before_clip: int | None) -> "Control":
+        """The same as it would have answered when this clip began (None: now), apart where equivalences are off.
+
+        Raises UnknownId.
+        """
         memory = self
         if before_clip is not None:
             began_utc_s = self._store.clip(before_clip).start_utc_s
             memory = memory._over(self._recall.as_of(before_clip), lambda: began_utc_s)
         if not self._switches.equivalences:
             memory = memory._over(memory._recall.apart(), memory._clock)
-        answer = memory._answered(text, asker, on_round, notes, audience, about)
-        return self.keep(replace(answer, asked_utc_s=self._clock(), before_clip=before_clip))
+        return memory
 
     def _over(self, recall: Recall, clock: Callable[[], float]) -> "Control":
         """The same over a memory that was made of this one."""
-        return Control(
-            recall,
-            self._language,
-            clock=clock,
-            zone=self._zone,
-            household=self._household,
-            max_rounds=self._max_rounds,
-            policy=self._policy,
-            limits=self._limits,
-            timer=self._timer,
-            switches=self._switches,
-        )
+        over = copy(self)
+        over._recall, over._store, over._clock = recall, recall.store, clock
+        return over
 
     def _answered(
         self,
@@ -117,20 +119,10 @@ class Control:
         about: ComputeShown | None,
     ) -> Answer:
         """The answer, not yet in the traces."""
-        started, now = self._timer(), self._clock()
-        question = self._read(text, asker, now)
-        speech = Speech(question.language, self._zone, now)
-        notes = [*notes, *question.hearsay]
-        if question.ahead:
-            notes.append(f"{question.ahead.phrase!r} lies ahead: what was said of it is searched.")
-        rounds = Rounds(on_round)
-        first: Search | None = None
-        said = self._refused(audience, speech) or self._without_search(question, speech, audience, about)
-        if said is None:
-            pool = EvidencePool()
-            if self._switches.round_zero:
-                first = self._first_search(question, pool, notes, audience)
-            said = self._with_search(question, speech, pool, rounds, notes, audience)
+        started, rounds = self._timer(), Rounds(on_round)
+        opened = self.open(text, asker=asker, notes=notes, audience=audience, about=about)
+        question, speech = opened.question, opened.speech
+        said = opened.said or self._with_search(opened, rounds)
         return Answer(
             question=question.text,
             language=question.language,
@@ -140,9 +132,9 @@ class Control:
             method=said.method,
             abstained=said.abstained,
             confidence=round(said.confidence, 3),
-            first_search=first,
+            first_search=opened.first,
             rounds=tuple(rounds.done),
-            notes=tuple(notes),
+            notes=tuple(opened.notes),
             time_range=(
                 (question.time.start_utc_s, question.time.end_utc_s, question.time.phrase)
                 if question.time
@@ -151,10 +143,37 @@ class Control:
             asker=asker,
             model_calls=sum(item.action != "failed" for item in rounds.done),
             duration_s=round(self._timer() - started, 4),
-            asked_utc_s=now,
+            asked_utc_s=speech.now_utc_s,
             pictures=said.pictures,
             about=tuple(person.id for person in question.persons),
         )
+
+    def open(
+        self,
+        text: str,
+        *,
+        asker: int | None = None,
+        notes: Sequence[str] = (),
+        audience: Audience = EVERYBODY,
+        about: ComputeShown | None = None,
+    ) -> Opened:
+        """Round 0: the question read, and answered by code or searched for. Raises QuestionError."""
+        now = self._clock()
+        question = self._read(text, asker, now)
+        speech = Speech(question.language, self._zone, now)
+        pool, told = EvidencePool(), [*notes, *question.hearsay]
+        if question.ahead:
+            told.append(f"{question.ahead.phrase!r} lies ahead: what was said of it is searched.")
+        said = self._refused(audience, speech) or self._without_search(question, speech, audience, about)
+        first = None
+        if said is None and self._switches.round_zero:
+            first = self._first_search(question, pool, told, audience)
+        return Opened(question, speech, pool, told, audience, first, said)
+
+    def rounds(self, opened: Opened) -> ModelRounds:
+        """The rounds of a question that code did not answer, not yet begun."""
+        prompt = switched(self._prompt_of(opened.question.language), self._switches)
+        return ModelRounds(opened, self._recall, prompt, self._limits, self._max_rounds, self._labels)
 
     def _read(self, text: str, asker: int | None, now_utc_s: float) -> Question:
         if not self._switches.round_zero:
@@ -224,30 +243,16 @@ class Control:
             computed.text, evidence, "computed", computed.confidence, computed.confidence == 0.0, pictures
         )
 
-    def _with_search(
-        self,
-        question: Question,
-        speech: Speech,
-        pool: EvidencePool,
-        rounds: Rounds,
-        notes: list[str],
-        audience: Audience,
-    ) -> Said:
+    def _with_search(self, opened: Opened, rounds: Rounds) -> Said:
         if self._language is None:
-            return self._extract(question, speech, pool, "no_model")
-        model = ModelRounds(
-            self._recall, self._language, self._limits, self._max_rounds, self._labels, self._switches
-        )
-        accepted, unknown = model.ask(question, speech, pool, rounds, notes, audience)
-        if accepted is not None:
-            return accepted
-        failed = any(item.action == "failed" for item in rounds.done)
-        return self._extract(
-            question, speech, pool, "unknown_model" if unknown and not failed else "extractive"
-        )
+            return self._extract(opened, "no_model")
+        model = self.rounds(opened)
+        model.ask(self._language, rounds)
+        return model.said or self._extract(opened, "unknown_model" if model.unknown else "extractive")
 
-    def _extract(self, question: Question, speech: Speech, pool: EvidencePool, key: str) -> Said:
+    def _extract(self, opened: Opened, key: str) -> Said:
         """The best memories quoted as they are, or an honest "I don't know" when none is about the question."""
+        question, speech, pool = opened.question, opened.speech, opened.pool
         ranked = sorted(
             pool.items.values(),
             key=lambda item: (

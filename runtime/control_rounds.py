@@ -6,14 +6,13 @@ from dataclasses import dataclass, field, replace
 from models.errors import ModelError
 from models.language import Completion, LanguageModel
 from runtime.answer import Action, Evidence, Method, Picture, Round, Search
-from runtime.control_switches import ControlSwitches, switched
-from runtime.control_turn import RoundPrompt, Turn, build_prompt, read_turn, turn_grammar
+from runtime.control_turn import PromptMeasure, RoundPrompt, Turn, build_prompt, read_turn, turn_grammar
 from runtime.evidence_pool import EvidencePool
 from runtime.evidence_words import shown_line
 from runtime.grounding import content_terms, coverage
 from runtime.judge import as_told, fault_of, says_unknown
 from runtime.privacy import Audience
-from runtime.prompts import Prompt, load_prompt
+from runtime.prompts import Prompt
 from runtime.question import Question
 from runtime.recall import Recall
 from runtime.say import Speech
@@ -54,96 +53,130 @@ class Rounds:
             self.told(one)
 
 
+@dataclass(frozen=True)
+class Opened:
+    """A question after round 0: what the free search found, or what code already says to it."""
+
+    question: Question
+    speech: Speech
+    pool: EvidencePool
+    notes: list[str]
+    audience: Audience
+    first: Search | None = None
+    said: Said | None = None
+
+
 class ModelRounds:
-    """Asks the model up to `max_rounds` times. labels: what all persons known are called now."""
+    """A question's rounds, one at a time: what a model is shown next, and what becomes of what it wrote.
+
+    Whoever has the model leads them: the robot (`ask`), and offline training, so that both show the same prompts.
+    labels: what all persons known are called now; said: the answer that stood judgement; unknown: whether the model
+    said that it knows none, or ran out of rounds.
+    """
 
     def __init__(
         self,
+        opened: Opened,
         recall: Recall,
-        language: LanguageModel,
+        prompt: Prompt,
         limits: ControlLimits,
         max_rounds: int,
         labels: Callable[[], list[str]],
-        switches: ControlSwitches,
     ) -> None:
+        self._opened = opened
         self._recall = recall
-        self._language = language
+        self._prompt = prompt
         self._limits = limits
         self._max_rounds = max_rounds
         self._labels = labels
-        self._switches = switches
+        self._number = 1
+        self._hint = ""
+        self.finished = max_rounds < 1
+        self.said: Said | None = None
+        self.unknown = max_rounds < 1
 
-    def ask(
-        self,
-        question: Question,
-        speech: Speech,
-        pool: EvidencePool,
-        rounds: Rounds,
-        notes: list[str],
-        audience: Audience,
-    ) -> tuple[Said | None, bool]:
-        """Up to max_rounds rounds; the answer that stood judgement, if any, and whether the model knows none."""
-        prompt = switched(load_prompt("control", question.language), self._switches)
-        hint = ""
-        for number in range(1, self._max_rounds + 1):
-            last = number == self._max_rounds
-            hints = [part for part in (hint, prompt.sentences["last" if last else "instruction"]) if part]
-            shown = RoundPrompt((), (), (), 0)
+    @property
+    def _last(self) -> bool:
+        return self._number == self._max_rounds
+
+    def show(self, measure: PromptMeasure) -> RoundPrompt:
+        """The prompt of the next round, that fits the model's context. Raises ModelError."""
+        instruction = self._prompt.sentences["last" if self._last else "instruction"]
+        return build_prompt(
+            self._prompt,
+            self._opened.question.text,
+            list(self._opened.pool.items.values()),
+            [part for part in (self._hint, instruction) if part],
+            self._opened.speech,
+            measure,
+            reply_tokens=self._limits.reply_tokens,
+            max_shown=self._limits.shown,
+        )
+
+    def grammar(self, shown: RoundPrompt) -> str:
+        """What the next turn may be, as GBNF."""
+        return turn_grammar(self._prompt, len(shown.shown), last=self._last)
+
+    def take(self, shown: RoundPrompt, completion: Completion) -> Round:
+        """What became of the model's turn; after an answer, or the last round, all is finished."""
+        turn = read_turn(self._prompt, completion.text)
+        entry = _round(self._number, turn.action, turn, self._hint, shown, completion)
+        if turn.action == "search" and not self._last:
+            search, self._hint = self._search_again(turn.content)
+            self._number += 1
+            return replace(entry, search=search)
+        self.finished = True
+        self.said, rejected = self._judge(turn, shown)
+        self.unknown = turn.action == "answer" and says_unknown(turn.content)
+        return replace(entry, rejected=rejected)
+
+    def fail(self, shown: RoundPrompt) -> Round:
+        """The round in which the model itself failed, which ends all."""
+        self.finished = True
+        return _round(self._number, "failed", Turn("unreadable", "", "", ()), self._hint, shown, None)
+
+    def ask(self, language: LanguageModel, rounds: Rounds) -> None:
+        """Lead the model through its rounds."""
+        while not self.finished:
+            number, shown = self._number, RoundPrompt((), (), (), 0)
             try:
-                shown = build_prompt(
-                    prompt,
-                    question.text,
-                    list(pool.items.values()),
-                    hints,
-                    speech,
-                    self._language,
-                    reply_tokens=self._limits.reply_tokens,
-                    max_shown=self._limits.shown,
-                )
-                completion = self._language.complete(
+                shown = self.show(language)
+                completion = language.complete(
                     shown.messages,
                     max_tokens=self._limits.reply_tokens,
-                    grammar=turn_grammar(prompt, len(shown.shown), last=last),
+                    grammar=self.grammar(shown),
                     timeout_s=self._limits.round_timeout_s,
                 )
             except ModelError as error:
-                notes.append(f"The language model failed in round {number}: {error}")
-                rounds.add(_round(number, "failed", Turn("unreadable", "", "", ()), hint, shown, None))
-                return None, False
-            turn = read_turn(prompt, completion.text)
-            entry = _round(number, turn.action, turn, hint, shown, completion)
-            if turn.action == "search" and not last:
-                search, hint = self._search_again(prompt, turn.content, question, pool, audience)
-                rounds.add(replace(entry, search=search))
-                continue
-            said, rejected = self._judge(turn, question, speech, shown, pool)
-            rounds.add(replace(entry, rejected=rejected))
-            if rejected:
-                notes.append(f"The model's answer of round {number} was not taken: {rejected}.")
-            return said, turn.action == "answer" and says_unknown(turn.content)
-        return None, True
+                self._opened.notes.append(f"The language model failed in round {number}: {error}")
+                rounds.add(self.fail(shown))
+                return
+            entry = self.take(shown, completion)
+            rounds.add(entry)
+            if entry.rejected:
+                self._opened.notes.append(
+                    f"The model's answer of round {number} was not taken: {entry.rejected}."
+                )
 
-    def _search_again(
-        self, prompt: Prompt, query: str, question: Question, pool: EvidencePool, audience: Audience
-    ) -> tuple[Search | None, str]:
+    def _search_again(self, query: str) -> tuple[Search | None, str]:
         """The model's own search, and what to tell it when that was asked before or found nothing new."""
+        pool, sentences = self._opened.pool, self._prompt.sentences
         if pool.has_asked(query):
-            return None, prompt.sentences["repeated"].format(searches="; ".join(pool.queries.values()))
-        found, search = self._recall.search(query, question, audience)
+            return None, sentences["repeated"].format(searches="; ".join(pool.queries.values()))
+        found, search = self._recall.search(query, self._opened.question, self._opened.audience)
         terms = tuple(content_terms(query))
         pool.related.update(item.id for item in found if terms and self._recall.is_about(item, terms))
         if pool.add(query, found) == 0:
-            return search, prompt.sentences["empty"].format(search=query)
+            return search, sentences["empty"].format(search=query)
         return search, ""
 
-    def _judge(
-        self, turn: Turn, question: Question, speech: Speech, shown: RoundPrompt, pool: EvidencePool
-    ) -> tuple[Said | None, str]:
+    def _judge(self, turn: Turn, shown: RoundPrompt) -> tuple[Said | None, str]:
         if turn.action != "answer":
             return None, "it holds no action that can be read"
         if says_unknown(turn.content):
             return None, ""
-        cited, fault = self._proof(turn, question, speech, shown, pool)
+        question, speech = self._opened.question, self._opened.speech
+        cited, fault = self._proof(turn, shown)
         if fault:
             return None, fault
         lines = "\n".join(shown_line(item, speech) for item in cited)
@@ -151,13 +184,12 @@ class ModelRounds:
         text = as_told(turn.content, cited, question, self._labels(), speech)
         return Said(text, cited, "model", 0.5 + 0.4 * asked), ""
 
-    def _proof(
-        self, turn: Turn, question: Question, speech: Speech, shown: RoundPrompt, pool: EvidencePool
-    ) -> tuple[tuple[Evidence, ...], str]:
+    def _proof(self, turn: Turn, shown: RoundPrompt) -> tuple[tuple[Evidence, ...], str]:
         """The memories that bear the answer out: those it cites, else the best one shown that does; or the fault.
 
         Small models answer rightly and cite the neighbouring number, so the citation is checked and not believed.
         """
+        question, speech, pool = self._opened.question, self._opened.speech, self._opened.pool
         labels = self._labels()
         cited = _cited(turn, shown)
         first_fault = ""

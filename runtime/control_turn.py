@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
-from models.language import LanguageModel, Message
+from models.language import Message
 from runtime.answer import Evidence
 from runtime.evidence_words import shown_line
 from runtime.heard import trust_last
@@ -17,6 +17,19 @@ _TEXT = r"[^\n\r\[\]<>|()（）{}]"
 _SENTENCE = r"[^\n\r\[\]<>|()（）{}.。!！?？]"
 # Full stops that end no sentence.
 _STOPS_WITHIN = '("Mr" | "Mrs" | "Ms" | "Dr" | "Prof" | "St") ". " | [0-9] "." [0-9] | [ap] ".m" (". ")?'
+
+
+class PromptMeasure(Protocol):
+    """What a prompt must fit: a language model, or the tokenizer of one that is being trained."""
+
+    @property
+    def context_tokens(self) -> int:
+        """How many tokens a prompt and its reply may have together."""
+        ...
+
+    def count_tokens(self, messages: Sequence[Message]) -> int:
+        """Length of a prompt in tokens, the chat template included."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,7 @@ def build_prompt(
     evidence: Sequence[Evidence],
     hints: Sequence[str],
     speech: Speech,
-    language: LanguageModel,
+    measure: PromptMeasure,
     *,
     reply_tokens: int,
     max_shown: int,
@@ -54,13 +67,13 @@ def build_prompt(
 
     The best stands last, next to the question; what is left out has the lowest score, or only asks something itself.
     """
-    budget = language.context_tokens - reply_tokens
+    budget = measure.context_tokens - reply_tokens
     ranked = sorted(evidence, key=lambda item: _rank(item, question))
     count, examples = min(len(ranked), max_shown), len(prompt.examples)
     while True:
         shown = ranked[:count][::-1]
         messages = _messages(prompt, question, shown, hints, speech, examples)
-        if (count == 0 and examples == 0) or language.count_tokens(messages) <= budget:
+        if (count == 0 and examples == 0) or measure.count_tokens(messages) <= budget:
             return RoundPrompt(messages, tuple(shown), tuple(ranked[count:]), examples)
         if count > 2 or (count and not examples):
             count -= 1
