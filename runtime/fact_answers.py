@@ -1,15 +1,16 @@
-"""Answers from facts: what is believed of somebody now, since when, and what was so before; no language model."""
+"""Answers from facts: what is believed of somebody now, since when, what was so before, and how two are related."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory_store.records import Belief, Person, Triple
 from memory_store.store import MemoryStore
-from runtime.fact_reading import asked_for, facts_in, is_eaten_or_drunk, kin_in, told
+from runtime.fact_reading import asked_for, facts_in, is_eaten_or_drunk, kin_in, noun_relations, told
 from runtime.question import Question
+from runtime.relatives import between, kinships, relative_of
 from runtime.say import Speech
 from runtime.timeline_answers import MAX_EVIDENCE, ComputedAnswer
 
@@ -30,21 +31,51 @@ class _Asked:
 
 def answer_from_facts(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
     """The computed answer, or None where the question asks for no fact, or nobody ever told one of these."""
-    asked = _asked(question) if question.intent == "fact" and question.time is None else None
+    if question.time is not None or question.intent not in ("fact", "related"):
+        return None
+    if question.intent == "related":
+        return _how_related(store, question, speech)
+    asked = _asked(question)
     if asked is None:
         return None
     parts: list[str] = []
-    node_ids: list[int] = []
+    found: list[Belief] = []
     for person in question.persons:
         beliefs = _about(store, person, asked)
+        if not beliefs and asked.relations in [(kin,) for kin in noun_relations()]:
+            kin = kinships(store, person, asked.relations or ())
+            beliefs = [one.belief for one in kin]
+            parts += [_sentence(one.belief, one.teller.label, speech) for one in kin]
+        elif not beliefs and asked.subject and (relative := relative_of(store, person, asked.subject)):
+            asked = replace(asked, subject="")
+            beliefs = _about(store, relative, asked)
+            parts += _told(beliefs, relative.label, asked, speech)
+        else:
+            parts += _told(beliefs, person.label, asked, speech)
         if not beliefs:
             return None
-        if asked.wanted is not None:
-            parts.append(_whether(beliefs, person.label, speech))
-        else:
-            parts += _what(beliefs, person.label, speech)
-        node_ids += [line for belief in reversed(beliefs) for line in reversed(belief.line_ids)]
-    return ComputedAnswer(speech.sentences(parts), tuple(dict.fromkeys(node_ids))[:MAX_EVIDENCE], 0.9)
+        found += beliefs
+    return _computed(parts, found, speech)
+
+
+def _how_related(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
+    """How two people are related, as they said; None where nobody did."""
+    if len(question.persons) != 2:
+        return None
+    kin = between(store, *question.persons)
+    parts = [_sentence(one.belief, one.teller.label, speech) for one in kin]
+    return _computed(parts, [one.belief for one in kin], speech) if kin else None
+
+
+def _computed(parts: Sequence[str], beliefs: Sequence[Belief], speech: Speech) -> ComputedAnswer:
+    lines = [line for belief in reversed(beliefs) for line in reversed(belief.line_ids)]
+    return ComputedAnswer(speech.sentences(parts), tuple(dict.fromkeys(lines))[:MAX_EVIDENCE], 0.9)
+
+
+def _told(beliefs: Sequence[Belief], who: str, asked: _Asked, speech: Speech) -> list[str]:
+    if not beliefs:
+        return []
+    return [_whether(beliefs, who, speech)] if asked.wanted is not None else _what(beliefs, who, speech)
 
 
 def _asked(question: Question) -> _Asked | None:

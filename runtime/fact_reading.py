@@ -43,13 +43,13 @@ def facts_in(text: str) -> tuple[FactClaim, ...]:
 def told(triple: Triple, who: str, language: str, *, changed: bool = False) -> str:
     """A fact as a sentence; one denied, and `changed`, as what was so once: "Anna used to like tea."."""
     phrases = _words(language)["phrases"]
-    forms = phrases.get(triple.relation, phrases["other"])
+    forms = phrases.get(triple.relation, phrases["kin_of" if triple.relation.endswith(" of") else "other"])
     form = forms[0] if triple.polarity > 0 else forms[2 if changed else 1]
     return _fill(form, triple, who, language)
 
 
 def _fill(form: str, triple: Triple, who: str, language: str) -> str:
-    relation = relation_word(triple.relation, language)
+    relation = relation_word(triple.relation.removesuffix(" of"), language)
     return str(form).format(who=whose(who, triple.subject, language), object=triple.words, relation=relation)
 
 

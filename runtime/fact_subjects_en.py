@@ -29,6 +29,11 @@ class EnglishSubjects:
             rf"\b[Mm]y (?P<kin>{kin})(?P<comma>,)? (?P<name>[A-Z][a-z]+)\b(?!')(?(comma)(?=,|\.?$))"
         )
         self._is_kin = re.compile(rf"(?:is|are) (?:also )?my (?P<kin>{kin})\b(?P<rest>.*)$", re.IGNORECASE)
+        self._kin_of = re.compile(
+            rf"(?:(?P<whose>[^\W\d_]+)'s (?:\w+ )??(?P<kin>{kin})|(?:the|an?) (?P<of_kin>{kin}) of (?P<of>[^\W\d_]+))\b"
+            r"(?=$|\s+(?:and|from|here|who|as well|too)\b)",
+            re.IGNORECASE,
+        )
         self._pet_named = re.compile(rf"\b[Mm]y (?:\w+ )?(?P<pet>{raw['pets']}),? (?P<name>[A-Z][a-z]+)\b")
 
     def of(self, clause: str) -> Iterator[tuple[str, bool, str]]:
@@ -85,6 +90,14 @@ class EnglishSubjects:
             who = self._is_kin.match(after.strip()) if name else None
             if who and re.match(r"\W*$|\s+(?:and|who|he|she|from)\b", who["rest"]):
                 yield self._kin_word(who["kin"]), name
+
+    def relative_of(self, being: str) -> tuple[str, str] | None:
+        """Whose relative somebody is, as relation and name: "Ben's brother" is ("brother of", "Ben")."""
+        match = self._kin_of.match(being)
+        name = (match["whose"] or match["of"]) if match else None
+        if match is None or name is None or not self._names.is_name(name):
+            return None
+        return f"{self._kin_word(match['kin'] or match['of_kin'])} of", name
 
     def _kin_word(self, said: str) -> str:
         low = " ".join(said.casefold().split())

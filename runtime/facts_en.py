@@ -174,6 +174,9 @@ class EnglishFacts:
             polarity = -polarity if word in ("not", "no longer") else polarity
             changed = changed or word in ("no longer", "now")
             rest = rest[match.end() :]
+        if of := self._subjects.relative_of(rest):
+            yield self._claim(of[0], polarity, of[1])
+            return
         state = self._state.match(rest)
         if state:
             relation, sign = self._states[state[1].casefold()]

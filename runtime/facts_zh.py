@@ -41,6 +41,10 @@ class ChineseFacts:
             rf"我(?:的|家的|家)?(?P<what>{kin}|{raw['pets']})(?:的名字)?(?:叫|名叫|名字叫)(?P<name>[\u4e00-\u9fff]{{1,4}}|[A-Z][a-z]+)$"
         )
         self._is_kin = re.compile(rf"(?P<name>[\u4e00-\u9fff]{{2,4}}?|[A-Z][a-z]+)是我(?:的)?(?P<kin>{kin})$")
+        self._kin_of = re.compile(
+            rf"是(?P<name>(?!(?:{kin})的)[\u4e00-\u9fff]{{2,4}}?|[A-Z][a-z]+)的(?P<kin>{kin})$"
+        )
+        self._not_a_name = re.compile(raw["not_a_name"])
         self._favourite = re.compile(
             rf"我?最喜欢的(?P<what>{'|'.join(raw['favourites'])})是(?P<object>[\w\u4e00-\u9fff]{{1,10}})$"
         )
@@ -133,6 +137,8 @@ class ChineseFacts:
             yield self._claim("works_at", polarity, match["where"], changed=changed)
         elif match := re.match(r"(?:已经)?搬(?:到|去|家到)了?(?P<where>[\u4e00-\u9fffA-Za-z]{2,8})$", rest):
             yield self._claim("lives_in", polarity, match["where"], changed=True)
+        elif (match := self._kin_of.match(rest)) and not self._not_a_name.match(match["name"]):
+            yield self._claim(f"{self._relation(match['kin'])} of", polarity, match["name"])
         elif match := re.match(r"是(?:一名|一位|一个|个|名)?(?P<what>[\u4e00-\u9fff]{2,8})$", rest):
             yield from self._being(match["what"], polarity, changed)
         elif match := re.match(rf"(?:今年|快)?(?P<age>{_COUNT})岁(?:了)?$", rest):
@@ -173,7 +179,7 @@ class ChineseFacts:
                 yield self._claim(relation, polarity * sign, words, changed=changed)
 
     def _being(self, what: str, polarity: int, changed: bool) -> Iterator[FactClaim]:
-        if re.fullmatch(rf"[\u4e00-\u9fff]{{0,4}}(?:{self._raw['professions']})", what):
+        if "的" not in what and re.fullmatch(rf"[\u4e00-\u9fff]{{0,4}}(?:{self._raw['professions']})", what):
             yield self._claim("works_as", polarity, what, changed=changed)
         elif what in self._raw["qualities"]:
             yield self._quality(what, polarity, changed)

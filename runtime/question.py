@@ -31,6 +31,7 @@ Intent = Literal[
     "count",
     "was_present",
     "fact",
+    "related",
 ]
 
 
@@ -103,7 +104,8 @@ def read_question(
     told = read_time(cleaned, now_utc_s, household or Household(zone))
     core = cleaned if told.ahead else told.rest
     persons, unknown, masked = _find_persons(core, people, person_of)
-    if relative is not None and persons and _find_form(masked)[0] != "fact":  # facts tell of "my brother" too
+    plain = _find_form(masked)[0]  # facts tell of "my brother" too
+    if relative is not None and persons and plain not in ("fact", "related"):
         named = with_relatives_named(core, people, name_pattern, relative)
         if named != core:
             persons, unknown, masked = _find_persons(named, people, person_of)

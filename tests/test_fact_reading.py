@@ -181,6 +181,39 @@ def test_relatives_and_others_are_told_apart_from_the_speaker() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "found", "sentence"),
+    [
+        ("I'm Ben's brother.", ("brother of", "ben", 1), "Leo is Ben's brother."),
+        ("I am the older sister of Anna.", ("sister of", "anna", 1), "Leo is Anna's sister."),
+        ("I'm not Ben's dad.", ("father of", "ben", -1), "Leo is not Ben's father."),
+        ("大家好，我是小美的哥哥。", ("brother of", "小美", 1), "Leo是小美的兄弟。"),
+        ("我不是Anna的妈妈。", ("mother of", "anna", -1), "Leo不是Anna的妈妈。"),
+    ],
+)
+def test_whose_relative_somebody_says_to_be(text: str, found: tuple[str, str, int], sentence: str) -> None:
+    assert _read(text) == [found]
+    (claim,) = facts_in(text)
+    assert told(claim.triple, "Leo", claim.language) == sentence
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm everyone's friend.",
+        "I'm your mother's friend.",
+        "I'm Ben's brother-in-law.",
+        "I'm Ben's friend's mother.",
+        "I'm today's cook.",
+        "我是孩子的妈妈。",
+        "我是妈妈的朋友。",
+        "我是老师的学生。",
+    ],
+)
+def test_who_is_nobodys_relative_by_name(text: str) -> None:
+    assert _read(text) == []
+
+
+@pytest.mark.parametrize(
     ("text", "language", "sentence"),
     [
         ("I don't like tea any more.", "en", "Anna used to like tea."),

@@ -9,9 +9,12 @@ import pytest
 from memory_store.records import Person, VectorSpace
 from memory_store.store import MemoryStore
 from runtime.control import Control
+from runtime.fact_answers import answer_from_facts
 from runtime.facts import FactLearner
 from runtime.grounded import GroundedLine
+from runtime.question import read_question
 from runtime.recall import Recall
+from runtime.say import Speech
 from tests.corrected_memory import check_whole, state
 from tests.household import NOW, ZONE, embed_words
 from tests.identified_clips import START_UTC_S, open_store, track
@@ -274,3 +277,35 @@ def test_what_a_relative_said_is_asked_by_the_relation(home: Home) -> None:
         home.store.name_person(leo.id, "Leo")
     text, _ = ask(home.store, "What did Anna's brother say?")
     assert text.startswith('Leo said: "I found the blue scarf."')
+
+
+def test_who_is_whose_brother_is_told_from_either_side(home: Home) -> None:
+    _anna(home)
+    home.clip(1, [track(LEO, 0.0, 20.0)], [says("I'm Anna's brother. I work as a pilot.", LEOS_VOICE)])
+    store = home.store
+    leo = next(person for person in store.people() if person.name is None)
+    with store.transaction():
+        store.name_person(leo.id, "Leo")
+    for asked in (
+        "Who is Anna's brother?",
+        "How are Leo and Anna related?",
+        "Is Leo related to Anna?",
+        "Is Leo Anna's brother?",
+        "What is the relationship between Anna and Leo?",
+    ):
+        text, evidence = ask(store, asked)
+        assert "Leo is Anna's brother" in text and len(evidence) == 1, asked
+    assert "Leo是Anna的兄弟" in ask(store, "Leo和Anna是什么关系？")[0]
+    for asked in ("What is the job of Anna's brother?", "What does the brother of Anna do?"):
+        assert "pilot" in ask(store, asked)[0], asked
+
+
+def test_how_people_are_related_is_only_told_where_it_was_said(home: Home) -> None:
+    _anna(home)
+    home.clip(1, [track(LEO, 0.0, 20.0)], [says("I'm not Anna's brother.", LEOS_VOICE)])
+    with home.store.transaction():
+        home.store.name_person(next(p for p in home.store.people() if p.name is None).id, "Leo")
+    question = read_question(
+        "How are Leo and Anna related?", home.store.people(), home.store.person_of, NOW, ZONE
+    )
+    assert answer_from_facts(home.store, question, Speech("en", ZONE, NOW)) is None
