@@ -67,7 +67,7 @@ def _how_related(store: MemoryStore, question: Question, speech: Speech) -> Comp
     return _computed(parts, [one.belief for one in kin], speech) if kin else None
 
 
-def _computed(parts: Sequence[str], beliefs: Sequence[Belief], speech: Speech) -> ComputedAnswer:
+def _computed(parts: list[str], beliefs: Sequence[Belief], speech: Speech) -> ComputedAnswer:
     lines = [line for belief in reversed(beliefs) for line in reversed(belief.line_ids)]
     return ComputedAnswer(speech.sentences(parts), tuple(dict.fromkeys(lines))[:MAX_EVIDENCE], 0.9)
 
