@@ -14,6 +14,7 @@ from models.language_process import LanguageProcess
 from models.manifest import Entry, Manifest
 from models.object_looks import LOOK_MODEL, LOOK_SIZE, ObjectLooks
 from models.objects import ObjectDetector
+from models.slots import Slots
 from models.text import TextEmbedder
 from runtime.binding import Binder, VoteRule
 from runtime.clock import local_zone
@@ -33,6 +34,16 @@ from runtime.tentative import TentativePeople
 from runtime.voice_identity import VoiceIdentifier, VoiceRule
 
 NO_LANGUAGE_MODEL = "none"
+INSTALLED = "installed"  # the bundle that was installed, or the manifest's default while there is none
+
+
+@dataclass(frozen=True)
+class LanguageFiles:
+    """Which language or omni model runs, where its files lie (checked), and what it is called where it wrote."""
+
+    entry: Entry
+    directory: Path
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,12 +78,29 @@ class Parts:
         chosen = self.settings.models.language
         if chosen == NO_LANGUAGE_MODEL:
             return None
+        if chosen == INSTALLED:
+            installed = self._slots.active()
+            return self.manifest.default("language") if installed is None else installed.entry
         entry = self.manifest.entry(chosen)
         if entry.role not in ("language", "omni"):
             raise HearsightError(
                 f"model {chosen} is for {entry.role}, not for language: choose another in robot.yaml"
             )
         return entry
+
+    @property
+    def language_files(self) -> LanguageFiles | None:
+        """The same with its files, after checking that they are there and whole."""
+        installed = self._slots.active() if self.settings.models.language == INSTALLED else None
+        if installed is not None:
+            name = f"{installed.manifest.name}-{installed.manifest.version}"
+            return LanguageFiles(installed.entry, installed.require(), name)
+        entry = self.language_entry
+        return None if entry is None else LanguageFiles(entry, self.directory(entry))
+
+    @property
+    def _slots(self) -> Slots:
+        return Slots(self.settings.models.dir)
 
     @property
     def language_has_senses(self) -> bool:
@@ -143,16 +171,20 @@ def text_embedder(parts: Parts) -> TextEmbedder:
 
 def language_model(parts: Parts) -> LanguageProcess | None:
     """The language model's process, not yet started; None where robot.yaml says none."""
-    entry = parts.language_entry
-    if entry is None:
-        return None
-    directory = parts.directory(entry)
+    files = parts.language_files
+    return None if files is None else language_process(parts.settings, files, keeps_heads=True)
+
+
+def language_process(settings: Settings, files: LanguageFiles, *, keeps_heads: bool) -> LanguageProcess:
+    """A process for these files; keeps_heads: evaluated beginnings of prompts are kept beside them."""
+    entry, directory = files.entry, files.directory
     return LanguageProcess(
         directory / entry.main_file,
         mmproj_path=directory / entry.mmproj_file if entry.mmproj_file else None,
-        context_tokens=parts.settings.models.context_tokens,
-        threads=min(parts.settings.models.language_threads, os.cpu_count() or 1),
-        heads_dir=directory / "heads",
+        context_tokens=settings.models.context_tokens,
+        threads=min(settings.models.language_threads, os.cpu_count() or 1),
+        name=files.name,
+        heads_dir=directory / "heads" if keeps_heads else None,
         model_sha256=entry.files[0].sha256 or "",
     )
 

@@ -87,7 +87,8 @@ class ModelSettings(Section):
     text_embedding: str = "multilingual-e5-small"
     speech_recognition: str = "whisper-base"
     accelerator: Literal["cpu", "cuda", "tensorrt"] = "cpu"
-    language: str = "qwen2.5-coder-0.5b"
+    language: str = "installed"
+    trusted_keys: tuple[str, ...] = ()
     language_threads: int = Field(2, ge=1, le=64)
     context_tokens: int = Field(4096, ge=1024, le=131072)
     speech_languages: tuple[str, ...] = Field(("en", "zh"), min_length=1)

@@ -66,7 +66,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     parser.add_argument(
         "--model",
-        default=Settings().models.language,
+        default=Manifest.load().default("language").id,
         help="the language model that answers; none: the robot answers without one",
     )
     parser.add_argument("--split", choices=("all", *SPLITS), default="all", help="one half of the questions")

@@ -82,6 +82,9 @@ def _probe(what: str, look: Callable[[], str]) -> Finding:
 
 
 def _model(parts: compose.Parts, role: str, chosen: str | None) -> str:
+    if role == "language":
+        files = parts.language_files
+        return "none" if files is None else files.name or files.entry.id
     entry = parts.entry(role, chosen)
     parts.directory(entry)
     return entry.id

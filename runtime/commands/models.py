@@ -1,4 +1,4 @@
-"""`hearsight models`: fetch model files, list them, verify them."""
+"""`hearsight models`: fetch model files, list them, verify them; bundles are left to models_bundles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
 
 from models.fetch import FetchProgress, ModelStatus, fetch, list_models, verify
-from runtime.commands import session
+from models.inventory import model_status
+from models.slots import Slots
+from runtime.commands import models_bundles, session
 from runtime.errors import HearsightError
 
 
@@ -35,9 +37,10 @@ def add_to(commands: session.Commands, shared: argparse.ArgumentParser) -> None:
     getting.set_defaults(command=fetch_models)
     listing = verbs.add_parser("list", parents=[shared], help="which models are on disk")
     listing.set_defaults(command=show_models)
-    checking = verbs.add_parser("verify", parents=[shared], help="hash every file again")
-    checking.add_argument("model", nargs="*")
+    checking = verbs.add_parser("verify", parents=[shared], help="hash every file again, or check a bundle")
+    checking.add_argument("model", nargs="*", help="a model of the manifest, or the file of a bundle")
     checking.set_defaults(command=verify_models)
+    models_bundles.add_to(verbs, shared)
 
 
 def fetch_models(options: argparse.Namespace) -> int:
@@ -58,16 +61,35 @@ def fetch_models(options: argparse.Namespace) -> int:
 
 
 def show_models(options: argparse.Namespace) -> int:
-    """List every entry of the manifest."""
+    """List every entry of the manifest, and the bundles that are installed."""
     parts = session.parts_of(options)
-    _print(list_models(parts.manifest, parts.settings.models.dir), as_json=options.json)
+    directory = parts.settings.models.dir
+    slots = Slots(directory)
+    _print([*list_models(parts.manifest, directory), *_slot_statuses(slots)], as_json=options.json)
+    active = slots.active()
+    if active is not None and not options.json:
+        print(f"installed: {active.manifest.name} {active.manifest.version}, in slot {active.slot}")
     return 0
 
 
 def verify_models(options: argparse.Namespace) -> int:
-    """Read and hash the files; 1 when one is wrong."""
+    """Read and hash the files, of the installed bundle too; 1 when one is wrong."""
     parts = session.parts_of(options)
-    return _print(verify(parts.manifest, parts.settings.models.dir, options.model), as_json=options.json)
+    bundles = [Path(name) for name in options.model if models_bundles.is_bundle(name)]
+    models_bundles.verify_bundles(bundles, parts, as_json=options.json)
+    names = [name for name in options.model if not models_bundles.is_bundle(name)]
+    if bundles and not names:
+        return 0
+    directory = parts.settings.models.dir
+    installed = [] if names else _slot_statuses(Slots(directory), rehash=True)
+    return _print([*verify(parts.manifest, directory, names), *installed], as_json=options.json)
+
+
+def _slot_statuses(slots: Slots, *, rehash: bool = False) -> list[ModelStatus]:
+    """What the slots hold, the one that serves first."""
+    state = slots.state()
+    models = [slots.model(slot) for slot in (state.active, state.before) if slot is not None]
+    return [model_status(one.entry, one.root, rehash=rehash) for one in models if one is not None]
 
 
 def _expectation(text: str) -> tuple[str, str]:
@@ -94,6 +116,7 @@ def _as_json(status: ModelStatus) -> dict[str, object]:
     entry = status.entry
     return {
         "id": entry.id,
+        "revision": entry.revision,
         "role": entry.role,
         "tier": entry.tier,
         "state": status.state,
