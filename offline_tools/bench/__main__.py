@@ -9,6 +9,7 @@ from offline_tools.bench.report import BenchmarkError
 
 BENCHMARKS = (
     "visitors",
+    "meta_clips",
     "looking",
     "first_word",
     "faces",
