@@ -118,13 +118,14 @@ class Calls:
 
 
 class Robot:
-    """The robot's own control loop, as it is configured."""
+    """The robot's own control loop, as it is configured. before_clip: the first clip that it may not know."""
 
-    def __init__(self, control: Control) -> None:
+    def __init__(self, control: Control, before_clip: int | None = None) -> None:
         self._control = control
+        self._before_clip = before_clip
 
     def answer(self, question: str, *, asker: int | None = None) -> Answered:
-        answer = self._control.answer(question, asker=asker)
+        answer = self._control.answer(question, asker=asker, before_clip=self._before_clip)
         return Answered(
             text=answer.text,
             abstained=answer.abstained,

@@ -34,6 +34,7 @@ _EXAMPLES = (
     ("Where does the ferry sail to?", "to the island of Hven", "The ferry sails to Hven.", "yes"),
     ("How many lamps are left?", "forty", "Fourteen lamps are left.", "no"),
 )
+GRAMMAR = 'root ::= "yes" | "no"'
 _PORTER = snowballstemmer.stemmer("porter")
 _MONTHS = {_PORTER.stemWord(name.lower()) for name in calendar.month_name if name}
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -106,21 +107,26 @@ class ModelJudge:
 
     def verdict(self, question: str, truth: str, answer: str) -> Verdict:
         """The judgement; an empty answer is wrong without being asked about."""
-        by_code = _plainly(truth, answer)
+        by_code = plainly(truth, answer)
         if by_code is not None:
             return Verdict(by_code, "", "by code")
-        messages = [Message("system", " ".join(JUDGE.split()))]
-        for one in _EXAMPLES:
-            messages += [Message("user", _case(*one[:3])), Message("assistant", one[3])]
-        messages.append(Message("user", _case(question, truth, answer[:1000])))
+        messages = judge_messages(question, truth, answer)
         completion = self._language.complete(
-            messages, max_tokens=4, grammar='root ::= "yes" | "no"', timeout_s=self._timeout_s
+            messages, max_tokens=4, grammar=GRAMMAR, timeout_s=self._timeout_s
         )
         prompt = "\n".join(f"{message.role}: {message.content}" for message in messages)
         return Verdict(completion.text.strip() == "yes", prompt, completion.text)
 
 
-def _plainly(truth: str, answer: str) -> bool | None:
+def judge_messages(question: str, truth: str, answer: str) -> list[Message]:
+    """What a judge is asked: the task, examples, and the case."""
+    messages = [Message("system", " ".join(JUDGE.split()))]
+    for one in _EXAMPLES:
+        messages += [Message("user", _case(*one[:3])), Message("assistant", one[3])]
+    return [*messages, Message("user", _case(question, truth, answer[:1000]))]
+
+
+def plainly(truth: str, answer: str) -> bool | None:
     """Right where all of several words of the truth are there; by that alone where it is but a date; else None."""
     wanted, given = set(tokens_of(truth)), set(tokens_of(answer))
     if not given:

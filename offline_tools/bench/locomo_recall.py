@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +25,7 @@ CATEGORIES = {
     4: "4 single-hop",
     5: "5 adversarial",
 }
+DATE_FORM = "%I:%M %p on %d %B, %Y"
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
 
@@ -65,9 +67,7 @@ def _dialogue(sample: dict[str, Any]) -> Dialogue:
     )
     sessions = [
         Session(
-            datetime.strptime(talk[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y")
-            .replace(tzinfo=UTC)
-            .timestamp(),
+            datetime.strptime(talk[f"session_{number}_date_time"], DATE_FORM).replace(tzinfo=UTC).timestamp(),
             [
                 Turn(turn["dia_id"], turn["speaker"], turn["text"], turn.get("blip_caption", ""))
                 for turn in talk[f"session_{number}"]
@@ -78,9 +78,14 @@ def _dialogue(sample: dict[str, Any]) -> Dialogue:
     known = {turn.key for session in sessions for turn in session.turns}
     questions = []
     for asked in sample["qa"]:
-        told = " ".join(asked.get("evidence", []))
-        evidence = {f"D{int(session)}:{int(turn)}" for session, turn in _EVIDENCE.findall(told)} & known
+        evidence = evidence_of(asked.get("evidence", []), known)
         if evidence:
-            questions.append(Asked(asked["question"], CATEGORIES[asked["category"]], frozenset(evidence)))
+            questions.append(Asked(asked["question"], CATEGORIES[asked["category"]], evidence))
     asked_utc_s = max(session.start_utc_s for session in sessions) + DAY_S
     return Dialogue(sample["sample_id"], sessions, questions, asked_utc_s)
+
+
+def evidence_of(told: Iterable[str], known: Collection[str]) -> frozenset[str]:
+    """The turns that annotations name in various ways ("D2:1; D:10:03"), as far as they are known."""
+    named = {f"D{int(session)}:{int(turn)}" for session, turn in _EVIDENCE.findall(" ".join(told))}
+    return frozenset(key for key in named if key in known)

@@ -26,7 +26,8 @@ from offline_tools.bench.evidence_recall import (
 )
 from offline_tools.bench.report import BenchmarkError, media, print_report
 
-_SPEAKERS = {"user": "Robin", "assistant": "the assistant"}
+DATE_FORM = "%Y/%m/%d (%a) %H:%M"
+SPEAKERS = {"user": "Robin", "assistant": "the assistant"}
 _KS = (1, 3, 5)
 
 
@@ -73,7 +74,7 @@ def read_dialogue(sample: dict[str, Any]) -> Dialogue:
         Session(
             _utc_s(date),
             [
-                Turn(f"{name}#{place}", _SPEAKERS[turn["role"]], turn["content"])
+                Turn(f"{name}#{place}", SPEAKERS[turn["role"]], turn["content"])
                 for place, turn in enumerate(turns)
                 if turn["content"].strip()
             ],
@@ -83,14 +84,14 @@ def read_dialogue(sample: dict[str, Any]) -> Dialogue:
         )
     ]
     questions = [
-        Asked(question, sample["question_type"], frozenset(answers), asker=_SPEAKERS["user"])
+        Asked(question, sample["question_type"], frozenset(answers), asker=SPEAKERS["user"])
         for question, answers in zip(sample["questions"], sample["answer_session_ids"], strict=True)
     ]
     return Dialogue(sample["question_id"], sessions, questions, _utc_s(sample["question_date"]))
 
 
 def _utc_s(date: str) -> float:
-    return datetime.strptime(date, "%Y/%m/%d (%a) %H:%M").replace(tzinfo=UTC).timestamp()
+    return datetime.strptime(date, DATE_FORM).replace(tzinfo=UTC).timestamp()
 
 
 def by_session(found: Found) -> Found:

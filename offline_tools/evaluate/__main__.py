@@ -1,0 +1,50 @@
+"""`python -m offline_tools.evaluate DATASET`: asks a benchmark's questions; `… leaderboard` prints what came of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from offline_tools.errors import OfflineToolError
+from offline_tools.extras import missing_extra
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0: done, 1: one message says why not, 2: wrong usage, 3: not all is asked and judged yet, 130: interrupted."""
+    try:
+        if list(arguments[:1]) == ["leaderboard"]:
+            from offline_tools.evaluate import leaderboard
+
+            return leaderboard.main(arguments[1:])
+        return _evaluate(arguments)
+    except OfflineToolError as error:
+        print(f"evaluate: {error}", file=sys.stderr)
+        return 1
+    except ModuleNotFoundError as error:
+        sentence = missing_extra(error)
+        if sentence is None:
+            raise
+        print(f"evaluate: {sentence}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("evaluate: interrupted; the same command goes on from there", file=sys.stderr)
+        return 130
+
+
+def _evaluate(arguments: Sequence[str]) -> int:
+    from offline_tools.bench.report import commit
+    from offline_tools.evaluate.chosen import opened, text_model
+    from offline_tools.evaluate.evaluation import Tools, evaluate
+    from offline_tools.evaluate.options import parse
+
+    options = parse(arguments)
+    tools = Tools(
+        text_model(facts=not options.no_facts),
+        lambda model, limit_s: opened(model, options.context_tokens, options.threads, limit_s),
+        commit(),
+    )
+    return evaluate(options, tools)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,160 @@
+"""One evaluation from its options: which runs there are, asking and judging them, and telling what came of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from models.language import LanguageModel
+from offline_tools.evaluate import leaderboard
+from offline_tools.evaluate.chosen import Chosen, chosen
+from offline_tools.evaluate.compare import compared, rows_of
+from offline_tools.evaluate.datasets import read_dataset
+from offline_tools.evaluate.judge import Judge
+from offline_tools.evaluate.leaderboard import Standing
+from offline_tools.evaluate.lines_file import write_json
+from offline_tools.evaluate.memories import Memories, TextModel
+from offline_tools.evaluate.plans import plans_of, samples_of
+from offline_tools.evaluate.report import print_run, print_table
+from offline_tools.evaluate.runs import Run
+from offline_tools.evaluate.scoring import Scored, figures_of
+
+Opener = Callable[[Chosen, float], AbstractContextManager[LanguageModel | None]]
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What an evaluation works with. opened: opens a model for so many seconds; clock: now, UTC seconds."""
+
+    text: TextModel
+    opened: Opener
+    commit: str
+    clock: Callable[[], float] = time.time
+
+
+def evaluate(options: argparse.Namespace, tools: Tools) -> int:
+    """Ask, judge and tell; 0 when every question of every run is answered and judged, else 3. Raises EvaluateError."""
+    until_s = time.monotonic() + 60.0 * options.limit_minutes
+    tell: Callable[[str], None] = (lambda line: None) if options.quiet else _progress
+    dataset = read_dataset(options.dataset, options.file)
+    samples = samples_of(dataset, options)
+    memories = Memories(tools.text, dataset.dialogues, folder=options.memories, videos=options.videos)
+    runs = []
+    for model, plans in plans_of(options, dataset, samples, tools.text):
+        with tools.opened(model, until_s - time.monotonic()) as language:
+            for plan in plans:
+                run = Run(plan, options.out)
+                run.answer(language, tools.text, memories, tools.commit, until_s=until_s, tell=tell)
+                runs.append(run)
+    judge_model = chosen(options.judge, options.context_tokens)
+    with tools.opened(judge_model, until_s - time.monotonic()) as language:
+        judge = Judge(
+            language,
+            judge_model.about,
+            code_first=not options.judge_everything,
+            attempts=options.judge_attempts,
+            timeout_s=options.judge_timeout_s,
+            holds_grammar=judge_model.holds_grammar,
+        )
+        for run in runs:
+            run.judge(judge, until_s=until_s, tell=tell)
+    return _tell(options, runs, judge, samples, tools)
+
+
+def _tell(
+    options: argparse.Namespace,
+    runs: Sequence[Run],
+    judge: Judge,
+    samples: dict[int, frozenset[str]],
+    tools: Tools,
+) -> int:
+    items: dict[str, list[Scored]] = {}
+    complete = True
+    for run in runs:
+        items[run.plan.title] = run.scored(judge)
+        figures = figures_of(items[run.plan.title], samples)
+        write_json(
+            run.directory / "results.json",
+            {
+                "title": run.plan.title,
+                **run.plan.identity,
+                "judge": judge.about,
+                "judge_prompt": judge.prompt,
+                "not_asked": run.missing,
+                "stopped": run.stopped,
+                "figures": figures,
+            },
+        )
+        print_run(run, figures)
+        whole = _is_whole(run, figures)
+        complete = complete and whole
+        if options.leaderboard is not None:
+            if whole:
+                day = datetime.fromtimestamp(tools.clock(), UTC).date().isoformat()
+                leaderboard.enter(options.leaderboard, [_standing(run, judge, figures, tools, day)])
+            else:
+                print("  not entered into the leaderboard: it is not complete")
+    if len(runs) > 1:
+        print_table(
+            f"{options.dataset}: differences to {runs[0].plan.title}, in points, paired",
+            ("run", "judged", "right, %", "right", "F1", "found"),
+            rows_of(items),
+        )
+        _warn_of_nothing_to_remove(runs, options.ablate)
+    print(
+        json.dumps(
+            {
+                "evaluation": options.dataset,
+                "complete": complete,
+                "judge": judge.name,
+                "runs": {run.plan.title: str(run.directory) for run in runs},
+                "differences": compared(items) if len(runs) > 1 else {},
+                "commit": tools.commit,
+            },
+            ensure_ascii=False,
+        )
+    )
+    return 0 if complete else 3
+
+
+def _is_whole(run: Run, figures: dict[str, Any]) -> bool:
+    answered = figures["answered"] == len(run.plan.questions)
+    return answered and not figures["not_judged"] and not figures["failed"]
+
+
+def _standing(run: Run, judge: Judge, figures: dict[str, Any], tools: Tools, day: str) -> Standing:
+    identity = run.plan.identity
+    sample = ("questions", "questions_sha256", "dataset_sha256", "seeds")
+    return Standing(
+        dataset=run.plan.dataset.name,
+        sample={name: identity[name] for name in sample},
+        judge=judge.about,
+        run=run.plan.key,
+        title=run.plan.title,
+        model=dict(run.plan.model),
+        variant=asdict(run.plan.variant),
+        figures=figures,
+        commit=", ".join(figures["commits"]),
+        asked_utc=day,
+    )
+
+
+def _warn_of_nothing_to_remove(runs: Sequence[Run], ablated: Sequence[str]) -> None:
+    counts: dict[str, int] = {}
+    for run in runs:
+        for found in run.removable.values():
+            for name, count in found.items():
+                counts[name] = max(counts.get(name, 0), count)
+    for name in ablated:
+        if counts.get(name) == 0:
+            print(f"  without {name}: the memories hold nothing of it, so that nothing was taken away")
+
+
+def _progress(line: str) -> None:
+    print(line, flush=True)

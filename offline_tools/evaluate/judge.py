@@ -1,0 +1,140 @@
+"""Decides whether an answer is right: by rule, by code where words settle it, else by a language model.
+
+The model is asked for yes or no (its prompt stands in offline_tools/bench/judging.py). A judge that fails or answers
+anything else is asked a few more times; then the answer is not judged, and the evaluation goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from models.errors import ModelError
+from models.language import LanguageModel, Message
+from offline_tools.bench.judging import GRAMMAR, judge_messages, plainly
+from offline_tools.evaluate.answers import Given
+from offline_tools.evaluate.questions import Question
+
+TEMPERATURES = (0.0, 0.3, 0.7)  # of one try after the other: at 0 the same nonsense would come again
+_REPLY_TOKENS = 8
+_REPLY_TOKENS_FREE = 1024  # for a model whose reply no grammar holds, and which may think aloud first
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
+_VERDICT = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What came of judging an answer. right: None where it is not judged; by: "rule", "code" or "model".
+
+    prompt, reply: of the model; reason: why it is not judged; attempts: how often the model was asked.
+    """
+
+    right: bool | None
+    by: str
+    prompt: str = ""
+    reply: str = ""
+    reason: str = ""
+    attempts: int = 0
+
+
+class Judge:
+    """Judges answers. language: None decides by rule and code alone; about: what the record says of the model."""
+
+    def __init__(
+        self,
+        language: LanguageModel | None,
+        about: dict[str, Any],
+        *,
+        code_first: bool = True,
+        attempts: int = 3,
+        timeout_s: float = 300.0,
+        holds_grammar: bool = True,
+    ) -> None:
+        """code_first: words that settle it are not asked about; holds_grammar: the model's reply is a yes or a no."""
+        self._language = language
+        self._code_first = code_first
+        self._attempts = attempts
+        self._timeout_s = timeout_s
+        self._tokens = _REPLY_TOKENS if holds_grammar else _REPLY_TOKENS_FREE
+        self._about = about
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Which judge this is; two with the same may be compared."""
+        digest = hashlib.sha256(self.prompt.encode()).hexdigest()[:16]
+        return {**self._about, "code_first": self._code_first, "prompt_sha256": digest}
+
+    @property
+    def prompt(self) -> str:
+        """What the model is asked, with the case left open."""
+        return _written(judge_messages("{question}", "{truth}", "{answer}"))
+
+    @property
+    def name(self) -> str:
+        """A short name with a hash of all that it is."""
+        told = hashlib.sha256(repr(sorted(self.about.items())).encode()).hexdigest()[:8]
+        return f"{self._about['name']} {told}"
+
+    def ruling(self, question: Question, given: Given) -> Ruling:
+        """Whether an answer is right; never raises for what the model does, but passes on that time is up."""
+        by_rule = _by_rule(question, given)
+        if by_rule is not None:
+            return Ruling(by_rule, "rule")
+        truths = (question.answer, *question.also_right)
+        if self._code_first:
+            found = [plainly(truth, given.text) for truth in truths]
+            if True in found:
+                return Ruling(True, "code")
+            if None not in found:
+                return Ruling(False, "code")
+        if self._language is None:
+            return Ruling(None, "model", reason="no judge was named")
+        return self._asked(self._language, judge_messages(question.text, _told(truths), given.text))
+
+    def _asked(self, language: LanguageModel, messages: Sequence[Message]) -> Ruling:
+        prompt = _written(messages)
+        reply, reason, attempt = "", "", 0
+        for attempt in range(1, self._attempts + 1):
+            try:
+                completion = language.complete(
+                    messages,
+                    max_tokens=self._tokens,
+                    grammar=GRAMMAR,
+                    temperature=TEMPERATURES[min(attempt, len(TEMPERATURES)) - 1],
+                    timeout_s=self._timeout_s,
+                )
+            except ModelError as error:
+                reason = str(error)
+                continue
+            reply = completion.text
+            right = verdict_in(reply)
+            if right is not None:
+                return Ruling(right, "model", prompt, reply, "", attempt)
+            reason = f"neither yes nor no: {reply[:200]!r}"
+        return Ruling(None, "model", prompt, reply, reason, attempt)
+
+
+def verdict_in(reply: str) -> bool | None:
+    """What a reply says: its first word, after any thoughts, is yes or no; else None."""
+    found = _VERDICT.match(_THOUGHT.sub("", reply))
+    return None if found is None else found[1].lower() == "yes"
+
+
+def _by_rule(question: Question, given: Given) -> bool | None:
+    """An abstention is right where there is no answer, and nowhere else; an option is right if it is the answer."""
+    if not question.answerable:
+        return given.abstained
+    if question.options:
+        return given.choice == question.answer
+    return False if given.abstained or not given.text.strip() else None
+
+
+def _told(truths: Sequence[str]) -> str:
+    return truths[0] if len(truths) == 1 else f"{truths[0]} (or: {'; '.join(truths[1:])})"
+
+
+def _written(messages: Sequence[Message]) -> str:
+    return "\n".join(f"{message.role}: {message.content}" for message in messages)

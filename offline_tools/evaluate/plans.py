@@ -1,0 +1,89 @@
+"""Which runs an evaluation consists of: samples of questions, and the ways and models that answer them."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+
+from offline_tools.bench.report import ROOT
+from offline_tools.evaluate.asking import Variant
+from offline_tools.evaluate.chosen import Chosen, chosen
+from offline_tools.evaluate.memories import TextModel
+from offline_tools.evaluate.questions import Dataset
+from offline_tools.evaluate.runs import Plan
+from offline_tools.evaluate.sampling import drawn
+from runtime.control_switches import ControlSwitches
+
+_PROMPTS = (
+    ROOT / "offline_tools" / "bench" / "answer_prompts.yaml",
+    ROOT / "offline_tools" / "evaluate" / "prompts.yaml",
+)
+
+
+def samples_of(dataset: Dataset, options: argparse.Namespace) -> dict[int, frozenset[str]]:
+    """By seed the ids that it draws; all under the first seed where nothing is drawn."""
+    if options.questions is None or options.questions >= len(dataset.questions):
+        return {0: frozenset(question.id for question in dataset.questions)}
+    return {
+        seed: frozenset(
+            question.id
+            for question in drawn(
+                dataset.questions,
+                options.questions,
+                seed,
+                type_of=lambda one: one.types[0],
+                memory_of=lambda one: one.memory,
+            )
+        )
+        for seed in options.seeds
+    }
+
+
+def plans_of(
+    options: argparse.Namespace,
+    dataset: Dataset,
+    samples: dict[int, frozenset[str]],
+    text: TextModel,
+) -> Iterator[tuple[Chosen, list[Plan]]]:
+    """By model the runs it is to answer; the first of all is what the others are compared with."""
+    asked = set().union(*samples.values())
+    questions = tuple(question for question in dataset.questions if question.id in asked)
+    base = Variant(options.methods[0], options.policy[0])
+    variants = {_title(base): base}
+    for method in options.methods:
+        for policy in options.policy if method == "robot" else options.policy[:1]:
+            variant = Variant(method, policy)
+            variants.setdefault(_title(variant), variant)
+    for name in options.ablate:
+        variant = replace(
+            Variant("robot", options.policy[0]), switches=replace(ControlSwitches(), **{name: False})
+        )
+        variants[f"{_title(variant)} without {name.replace('_', ' ')}"] = variant
+    about = {
+        "seeds": [seed for seed in samples if seed],
+        "text_model": text.name,
+        "facts": text.facts is not None,
+        "prompts_sha256": _prompts(),
+    }
+    for place, choice in enumerate([options.model, *options.control_model]):
+        model = chosen(choice, options.context_tokens)
+        told = variants if place == 0 else {f"{_title(base)}, {model.name}": base}
+        yield (
+            model,
+            [Plan(title, dataset, questions, variant, model.about, about) for title, variant in told.items()],
+        )
+
+
+def _title(variant: Variant) -> str:
+    guesses = variant.method == "robot" and variant.policy == "best_effort"
+    return f"{variant.method.replace('_', ' ')}{', best effort' if guesses else ''}"
+
+
+def _prompts() -> str:
+    """A hash of all prompts that answers depend on."""
+    hashed = hashlib.sha256()
+    for path in (*sorted((ROOT / "runtime" / "prompts").glob("*.yaml")), *_PROMPTS):
+        hashed.update(path.read_bytes())
+    return hashed.hexdigest()[:16]
