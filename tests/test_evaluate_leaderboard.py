@@ -27,7 +27,7 @@ def bench(tmp_path: Path) -> Bench:
 def run(bench: Bench, *more: str, judge: str = JUDGE) -> int:
     board = str(bench.folder / "board.jsonl")
     given = ["locomo", "--file", str(bench.folder / "locomo.json"), "--judge", judge, "--leaderboard", board]
-    return bench.run(*given, *more)
+    return bench.run(*given, *(() if "--model" in more else ("--model", MODEL)), *more)
 
 
 def printed(bench: Bench, capsys: pytest.CaptureFixture[str], *more: str) -> str:

@@ -21,14 +21,14 @@ from offline_tools.chosen_model import open_model
 from offline_tools.evaluate.errors import EvaluateError
 from offline_tools.evaluate.memories import TextModel
 from runtime import compose, compose_answers
-from runtime.compose import NO_LANGUAGE_MODEL, Parts
+from runtime.compose import INSTALLED, NO_LANGUAGE_MODEL, Parts
 from runtime.config import Settings
 from runtime.facts import NEVER_THE_SAME, FactLearner
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A language model by what was chosen: a name of the manifest, FILE.gguf, URL#MODEL, or none.
+    """A language model by what was chosen: a name of the manifest, installed, FILE.gguf, URL#MODEL, none.
 
     name: short, for tables; about: for the record, with the file's sha256 where there is a file.
     """
@@ -60,11 +60,15 @@ def chosen(choice: str, context_tokens: int) -> Chosen:
         about = {"name": path.stem, "sha256": digest, "context_tokens": context_tokens}
         return Chosen(choice, path.stem, about)
     try:
-        entry = Manifest.load().entry(choice)
+        manifest = Manifest.load()
+        if choice == INSTALLED:
+            entry = Parts(Settings(), manifest).language_entry or manifest.default("language")
+        else:
+            entry = manifest.entry(choice)
     except ModelError as error:
         raise EvaluateError(str(error)) from error
-    about = {"name": choice, "sha256": entry.files[0].sha256, "context_tokens": context_tokens}
-    return Chosen(choice, choice, about)
+    about = {"name": entry.id, "sha256": entry.files[0].sha256, "context_tokens": context_tokens}
+    return Chosen(choice, entry.id, about)
 
 
 @contextmanager

@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from drivers.media import DriverError
 from memory_store.errors import MemoryStoreError
 from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
+from models.errors import ModelError
 from offline_tools.bench.dialogues import Dialogue, EmbedPassage, Remembered, remember
-from offline_tools.bench.measured_process import hearsight
-from offline_tools.bench.report import ROOT
 from offline_tools.evaluate.errors import EvaluateError, MemoryUnusable
 from offline_tools.evaluate.m3bench import CLIP_S
+from offline_tools.memorize_video import memorize_video, parts_for
+from runtime.config import Settings
+from runtime.errors import HearsightError
 from runtime.facts import FactLearner
 from runtime.grounded import GroundedLine
 from runtime.quotes import quote_in
@@ -85,8 +87,9 @@ class Memories:
         *,
         folder: Path | None = None,
         videos: Path | None = None,
+        make: Callable[[Path, Path], None] | None = None,
     ) -> None:
-        """Raises EvaluateError for a folder that is none."""
+        """make: what writes the memory of a video, `memorized` if nothing else is said. Raises EvaluateError."""
         for place, option in ((folder, "--memories"), (videos, "--videos")):
             if place is not None and place.exists() and not place.is_dir():
                 raise EvaluateError(f"{option} {place}: no folder")
@@ -96,6 +99,7 @@ class Memories:
             raise EvaluateError("--videos needs --memories DIR, the folder in which the memories are kept")
         self._text, self._dialogues = text, dialogues
         self._folder, self._videos = folder, videos
+        self._make = make or memorized
 
     def missing(self, names: Iterable[str]) -> dict[str, str]:
         """Of these memories those that cannot be had, with the reason."""
@@ -158,27 +162,22 @@ class Memories:
         return next((path for path in paths if path.is_file()), None)
 
     def _made(self, name: str) -> Path:
-        """The memory of a video, made beside the others; it gets its name when it is whole."""
+        """The memory of a video, made beside the others; it gets its name when it is whole, and may go on before."""
         video, folder = self._video(name), self._folder
         if video is None or folder is None:
             raise MemoryUnusable(f"{name}: {self._missing(name)}")
         part = folder / f"{name}.part"
-        shutil.rmtree(part, ignore_errors=True)
-        part.mkdir(parents=True)
-        command = hearsight(
-            "run",
-            "--replay",
-            str(video.resolve()),
-            "--speed",
-            "max",
-            "--json",
-            "--data-dir",
-            str(part.resolve()),
-        )
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise MemoryUnusable(f"no memory can be made of {video}: {done.stderr.strip()[-400:]}")
-        return part.rename(folder / name)
+        try:
+            part.mkdir(parents=True, exist_ok=True)
+            self._make(part, video)
+            return part.rename(folder / name)
+        except (DriverError, HearsightError, ModelError, MemoryStoreError, OSError) as error:
+            raise MemoryUnusable(f"no memory can be made of {video}: {error}") from error
+
+
+def memorized(directory: Path, video: Path) -> None:
+    """Let the robot see and hear a video, without a language model, into the memory of a directory."""
+    memorize_video(parts_for(Settings(), directory), video)
 
 
 def learn_facts(store: MemoryStore, where: Remembered, learner: FactLearner) -> int:
