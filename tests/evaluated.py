@@ -122,5 +122,10 @@ class Bench:
 
     def result(self, run: str = "*") -> dict[str, Any]:
         """The results of the one run whose folder matches."""
-        (path,) = (self.folder / "runs").glob(f"*/{run}/results.json")
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        (found,) = self.results(run)
+        return found
+
+    def results(self, run: str = "*") -> list[dict[str, Any]]:
+        """The results of the runs whose folder matches."""
+        paths = sorted((self.folder / "runs").glob(f"*/{run}/results.json"))
+        return [dict(json.loads(path.read_text(encoding="utf-8"))) for path in paths]

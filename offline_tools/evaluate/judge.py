@@ -15,6 +15,7 @@ from typing import Any
 from models.errors import ModelError
 from models.language import LanguageModel, Message
 from offline_tools.bench.judging import GRAMMAR, judge_messages, plainly
+from offline_tools.endpoint import EndpointRefused
 from offline_tools.evaluate.answers import Given
 from offline_tools.evaluate.questions import Question
 
@@ -78,8 +79,8 @@ class Judge:
         told = hashlib.sha256(repr(sorted(self.about.items())).encode()).hexdigest()[:8]
         return f"{self._about['name']} {told}"
 
-    def ruling(self, question: Question, given: Given) -> Ruling:
-        """Whether an answer is right; never raises for what the model does, but passes on that time is up."""
+    def ruling(self, question: Question, given: Given, *, ask: bool = True) -> Ruling:
+        """Whether an answer is right. ask: also the model. Never raises for what that does, only TimeIsUp."""
         by_rule = _by_rule(question, given)
         if by_rule is not None:
             return Ruling(by_rule, "rule")
@@ -90,9 +91,9 @@ class Judge:
                 return Ruling(True, "code")
             if None not in found:
                 return Ruling(False, "code")
-        if self._language is None:
-            return Ruling(None, "model", reason="no judge was named")
-        return self._asked(self._language, judge_messages(question.text, _told(truths), given.text))
+        if self._language is None or not ask:
+            return Ruling(None, "model", reason="not asked")
+        return self._asked(self._language, _case(question, truths, given))
 
     def _asked(self, language: LanguageModel, messages: Sequence[Message]) -> Ruling:
         prompt = _written(messages)
@@ -106,6 +107,9 @@ class Judge:
                     temperature=TEMPERATURES[min(attempt, len(TEMPERATURES)) - 1],
                     timeout_s=self._timeout_s,
                 )
+            except EndpointRefused as error:
+                reason = str(error)
+                break
             except ModelError as error:
                 reason = str(error)
                 continue
@@ -130,6 +134,11 @@ def _by_rule(question: Question, given: Given) -> bool | None:
     if question.options:
         return given.choice == question.answer
     return False if given.abstained or not given.text.strip() else None
+
+
+def _case(question: Question, truths: Sequence[str], given: Given) -> list[Message]:
+    """What the judge is asked; the answer on one line, so that nothing in it reads as a line of the case."""
+    return judge_messages(question.text, _told(truths), " ".join(given.text.split()))
 
 
 def _told(truths: Sequence[str]) -> str:

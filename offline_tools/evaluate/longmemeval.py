@@ -108,6 +108,8 @@ def _faults(histories: Sequence[_Several]) -> Iterator[str]:
         }
         if len(set(lengths.values())) > 1:
             yield f"{where}: of different lengths: {_listed(lengths)}"
+        if not any(turn.content.strip() for session in history.haystack_sessions for turn in session):
+            yield f"{where}.haystack_sessions: no turn with words"
         asked = {name: len(getattr(history, name)) for name in ("questions", "answers", "answer_session_ids")}
         if len(set(asked.values())) > 1:
             yield f"{where}: of different lengths: {_listed(asked)}"

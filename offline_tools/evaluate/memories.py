@@ -133,12 +133,15 @@ class Memories:
 
     @contextmanager
     def _of_dialogue(self, dialogue: Dialogue, place: Path) -> Iterator[Memory]:
-        with MemoryStore.open(place, self._text.spaces, clock=lambda: dialogue.asked_utc_s) as store:
-            where = remember(store, dialogue, self._text.passage)
-            if self._text.facts is not None:
-                learn_facts(store, where, self._text.facts(store))
-            fingerprint = self.fingerprint(dialogue.name) or ""
-            yield Memory(dialogue.name, store, fingerprint, dialogue.asked_utc_s, where, dialogue)
+        try:
+            with MemoryStore.open(place, self._text.spaces, clock=lambda: dialogue.asked_utc_s) as store:
+                where = remember(store, dialogue, self._text.passage)
+                if self._text.facts is not None:
+                    learn_facts(store, where, self._text.facts(store))
+                fingerprint = self.fingerprint(dialogue.name) or ""
+                yield Memory(dialogue.name, store, fingerprint, dialogue.asked_utc_s, where, dialogue)
+        except MemoryStoreError as error:
+            raise MemoryUnusable(f"the dialogue {dialogue.name} cannot be remembered: {error}") from error
 
     @contextmanager
     def _of_video(self, name: str, place: Path) -> Iterator[Memory]:

@@ -70,9 +70,26 @@ def json_of(path: Path, data: bytes) -> Any:
             faults.append(f"line {line}, column {error.colno}: {error.msg}")
         except (ValueError, RecursionError) as error:
             faults.append(f"line {number}: {error}" if path.suffix == ".jsonl" else str(error))
+    faults = faults or [
+        f"{place_of(where)}: half a surrogate pair, which is no text" for where in _broken_text(documents)
+    ]
     if faults:
         raise DatasetError(path, faults)
     return documents if path.suffix == ".jsonl" else documents[0]
+
+
+def _broken_text(documents: list[Any]) -> Iterator[tuple[int | str, ...]]:
+    """Where strings stand that cannot be written down, as JSON can escape halves of characters."""
+    left: list[tuple[tuple[int | str, ...], Any]] = [((), documents[0] if len(documents) == 1 else documents)]
+    while left:
+        where, value = left.pop()
+        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+            yield where
+        elif isinstance(value, list):
+            left += [((*where, place), one) for place, one in reversed(list(enumerate(value)))]
+        elif isinstance(value, dict):
+            left += [((*where, key), one) for key, one in reversed(list(value.items()))]
+            left += [((*where, ascii(key)), key) for key in value if not key.isascii()]
 
 
 def _refused(name: str) -> None:

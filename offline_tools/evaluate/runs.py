@@ -153,17 +153,18 @@ class Run:
                 if given is None or _holds(known.get(question.id), given):
                     continue
                 try:
-                    ruling = judge.ruling(question, given)
+                    ruling = judge.ruling(question, given, ask=failures < IN_A_ROW)
                 except TimeIsUp:
                     self.stopped = self.stopped or "the time was up"
                     return
+                if ruling.right is None and not ruling.attempts:
+                    continue
                 file.append(Verdict(question.id, judge.name, given.digest, **asdict(ruling)))
                 tell(f"{self.plan.title}: judged {question.id}")
                 if ruling.attempts:
                     failures = 0 if ruling.reply else failures + 1
-                if failures >= IN_A_ROW:
-                    self.stopped = f"the judge failed {failures} times in a row: {ruling.reason}"
-                    return
+                    if failures >= IN_A_ROW:
+                        self.stopped = f"the judge failed {failures} times in a row: {ruling.reason}"
                 if time.monotonic() >= until_s:
                     self.stopped = self.stopped or "the time was up"
                     return
