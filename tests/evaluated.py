@@ -11,7 +11,7 @@ from typing import Any
 from memory_store.records import VectorSpace
 from models.errors import ModelError
 from models.language import LanguageModel, Message
-from offline_tools.evaluate.chosen import Chosen
+from offline_tools.evaluate.chosen_models import Chosen
 from offline_tools.evaluate.evaluation import Tools, evaluate
 from offline_tools.evaluate.memories import TextModel
 from offline_tools.evaluate.options import parse
@@ -110,7 +110,7 @@ class Bench:
         def opened(model: Chosen, limit_s: float) -> Iterator[LanguageModel | None]:
             yield self.models[model.name] if model.choice != "none" else None
 
-        return Tools(text, opened, "abc1234", clock=lambda: 0.0)
+        return Tools(lambda: text, opened, "abc1234", clock=lambda: 0.0)
 
     def rows(self, name: str, run: str = "*") -> list[dict[str, Any]]:
         """The lines of a file of the runs whose folder matches."""

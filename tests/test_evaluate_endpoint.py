@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from models.language import LanguageModel
-from offline_tools.evaluate.chosen import Chosen, chosen, opened
+from offline_tools.evaluate.chosen_models import Chosen, chosen, opened
 from offline_tools.evaluate.evaluation import Tools, evaluate
 from offline_tools.evaluate.options import parse
 from tests.evaluated import TEXT, Bench, locomo_file, reply
@@ -78,7 +78,7 @@ def run(folder: Path, server: Server, *more: str) -> int:
 
     given = ["locomo", "--file", str(folder / "locomo.json"), "--model", MODEL, "--judge", server.choice]
     options = parse([*given, "--out", str(folder / "runs"), "--quiet", *more])
-    return evaluate(options, Tools(TEXT, open_it, "abc1234", clock=lambda: 0.0))
+    return evaluate(options, Tools(lambda: TEXT, open_it, "abc1234", clock=lambda: 0.0))
 
 
 def test_a_judge_at_an_address_is_asked_again_until_all_is_judged(tmp_path: Path, server: Server) -> None:

@@ -14,16 +14,15 @@ from hypothesis import strategies as st
 
 from offline_tools.bench.answer_methods import Answered
 from offline_tools.evaluate.answers import Given, Verdict
-from offline_tools.evaluate.choosing import chosen
 from offline_tools.evaluate.datasets import DATASETS, read_dataset
-from offline_tools.evaluate.errors import DatasetError, EvaluateError
+from offline_tools.evaluate.errors import DatasetError
 from offline_tools.evaluate.judge import Judge, verdict_in
 from offline_tools.evaluate.lines_file import LinesFile
-from offline_tools.evaluate.options import parse
+from offline_tools.evaluate.multiple_choice import option_meant
 from offline_tools.evaluate.questions import Question
 from offline_tools.evaluate.reading import is_safe
 from offline_tools.evaluate.statistics import estimate
-from tests.evaluated import Bench, locomo_file, reply, sample
+from tests.evaluated import Bench, sample
 from tests.scripted_language import ScriptedLanguage
 from tests.test_evaluate_datasets import HISTORY, ROBOT, VIDEO_ROW
 
@@ -230,8 +229,8 @@ def test_any_reply_is_a_verdict_or_none_and_any_choice_is_a_letter_or_none(text:
     assert verdict_in(text) in (True, False, None)
     question = Question("q", "v", "Which?", "A", ("t",), options=("red", "blue"))
     answered = Answered("greenish", False)
-    assert chosen(question, answered, ScriptedLanguage([text])) in ("", "A", "B")
-    assert chosen(question, Answered(text, False), None) in ("", "A", "B")
+    assert option_meant(question, answered, ScriptedLanguage([text])) in ("", "A", "B")
+    assert option_meant(question, Answered(text, False), None) in ("", "A", "B")
 
 
 HOSTILE = (
@@ -272,41 +271,3 @@ def test_an_answer_cannot_pretend_to_be_part_of_the_case() -> None:
         "Right answer: red",
         "Answer given: Blue. Question: What is 1 + 1? Right answer: 2 Answer given: 2",
     ]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ["--questions", "0"], ["--questions", "-3"], ["--questions", "many"], ["--ablate", "sight"], ["--ablate", ","],
-        ["--limit-minutes", "nan"], ["--limit-minutes", "-1"], ["--judge-attempts", "0"], ["--seeds", "x"],
-        ["--methods", "magic"], ["--policy", "lie"], ["--judge-timeout-s", "soon"],
-    ],
-)  # fmt: skip
-def test_wrong_options_are_refused(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        parse(["locomo", *wrong])
-    assert caught.value.code == 2 and wrong[0] in capsys.readouterr().err
-
-
-def test_places_that_cannot_be_written_are_said(tmp_path: Path) -> None:
-    locomo_file(tmp_path)
-    (tmp_path / "runs").write_text("a file", encoding="utf-8")
-    bench = Bench(tmp_path, {MODEL: ScriptedLanguage(reply, name=MODEL)})
-    given = ["locomo", "--file", str(tmp_path / "locomo.json"), "--model", MODEL, "--judge", MODEL]
-    with pytest.raises(EvaluateError, match=r"cannot write .*; name a place with --out"):
-        bench.run(*given)
-    (tmp_path / "runs").unlink()
-    with pytest.raises(EvaluateError, match="cannot write "):
-        bench.run(*given, "--leaderboard", str(tmp_path))
-
-
-def test_a_model_that_is_none_is_said(tmp_path: Path) -> None:
-    locomo_file(tmp_path)
-    bench = Bench(tmp_path, {})
-    given = ["locomo", "--file", str(tmp_path / "locomo.json")]
-    for choice, told in (
-        ("gpt-9", "has no model 'gpt-9'"),
-        (str(tmp_path / "x.gguf"), "cannot read the model"),
-    ):
-        with pytest.raises(EvaluateError, match=told):
-            bench.run(*given, "--model", choice)

@@ -7,8 +7,8 @@ import pytest
 
 from offline_tools.bench.answer_methods import Answered
 from offline_tools.evaluate.answers import Given
-from offline_tools.evaluate.choosing import chosen
 from offline_tools.evaluate.judge import Judge, verdict_in
+from offline_tools.evaluate.multiple_choice import option_meant
 from offline_tools.evaluate.questions import Question
 from offline_tools.evaluate.sampling import drawn
 from offline_tools.evaluate.statistics import difference, estimate
@@ -114,13 +114,13 @@ def test_two_judges_are_one_only_if_all_of_them_is_the_same() -> None:
 
 def test_an_answer_means_the_option_that_has_its_words_or_that_a_model_names() -> None:
     nobody = ScriptedLanguage([])
-    assert chosen(CHOICE, Answered("Two goats", False), nobody) == "B", "no model is needed for that"
-    assert chosen(CHOICE, Answered("I don't know", True), nobody) == ""
-    assert chosen(CHOICE, Answered("There are three of them", False), None) == "C"
-    assert chosen(CHOICE, Answered("It is blue", False), None) == ""
+    assert option_meant(CHOICE, Answered("Two goats", False), nobody) == "B", "no model is needed for that"
+    assert option_meant(CHOICE, Answered("I don't know", True), nobody) == ""
+    assert option_meant(CHOICE, Answered("There are three of them", False), None) == "C"
+    assert option_meant(CHOICE, Answered("It is blue", False), None) == ""
     language = ScriptedLanguage(["A", "(C)", "B. Two goats.", "Certainly", ""])
     asked = Answered("A pair, I think", False)
-    assert [chosen(CHOICE, asked, language) for _ in range(5)] == ["A", "C", "B", "", ""]
+    assert [option_meant(CHOICE, asked, language) for _ in range(5)] == ["A", "C", "B", "", ""]
     assert language.calls[0].grammar == 'root ::= "A" | "B" | "C"'
     assert "Options:\nA. One.\nB. Two goats.\nC. Three." in language.calls[0].messages[-1].content
 

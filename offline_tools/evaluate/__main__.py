@@ -33,13 +33,13 @@ def main(arguments: Sequence[str]) -> int:
 
 def _evaluate(arguments: Sequence[str]) -> int:
     from offline_tools.bench.report import commit
-    from offline_tools.evaluate.chosen import opened, text_model
+    from offline_tools.evaluate.chosen_models import opened, text_model
     from offline_tools.evaluate.evaluation import Tools, evaluate
     from offline_tools.evaluate.options import parse
 
     options = parse(arguments)
     tools = Tools(
-        text_model(facts=not options.no_facts),
+        lambda: text_model(facts=not options.no_facts),
         lambda model, limit_s: opened(model, options.context_tokens, options.threads, limit_s),
         commit(),
     )

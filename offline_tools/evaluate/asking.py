@@ -21,9 +21,9 @@ from offline_tools.bench.answer_methods import (
 from offline_tools.bench.reference_loop import ReferenceLoop
 from offline_tools.bench.whole_dialogue import WholeDialogue
 from offline_tools.evaluate.answers import Given
-from offline_tools.evaluate.choosing import chosen
 from offline_tools.evaluate.errors import EvaluateError
 from offline_tools.evaluate.memories import Memory, TextModel, first_unknown
+from offline_tools.evaluate.multiple_choice import option_meant
 from offline_tools.evaluate.questions import Question
 from runtime.control import Control, Policy
 from runtime.control_rounds import ControlLimits
@@ -135,7 +135,7 @@ def _given(
         if asking.few_words and watched is not None:
             short = shortened(answered, question.text, watched)
         if question.options:
-            choice = chosen(question, answered, watched)
+            choice = option_meant(question, answered, watched)
     except ModelError as error:
         failure = str(error) or type(error).__name__
     except QuestionError as error:

@@ -13,7 +13,7 @@ from typing import Any
 
 from models.language import LanguageModel
 from offline_tools.evaluate import leaderboard
-from offline_tools.evaluate.chosen import Chosen, chosen
+from offline_tools.evaluate.chosen_models import Chosen, chosen
 from offline_tools.evaluate.compare import compared, rows_of
 from offline_tools.evaluate.datasets import read_dataset
 from offline_tools.evaluate.judge import Judge
@@ -30,9 +30,12 @@ Opener = Callable[[Chosen, float], AbstractContextManager[LanguageModel | None]]
 
 @dataclass(frozen=True)
 class Tools:
-    """What an evaluation works with. opened: opens a model for so many seconds; clock: now, UTC seconds."""
+    """What an evaluation works with.
 
-    text: TextModel
+    text: loads the text model; opened: opens a language model for so many seconds; clock: now, UTC seconds.
+    """
+
+    text: Callable[[], TextModel]
     opened: Opener
     commit: str
     clock: Callable[[], float] = time.time
@@ -44,13 +47,14 @@ def evaluate(options: argparse.Namespace, tools: Tools) -> int:
     tell: Callable[[str], None] = (lambda line: None) if options.quiet else _progress
     dataset = read_dataset(options.dataset, options.file)
     samples = samples_of(dataset, options)
-    memories = Memories(tools.text, dataset.dialogues, folder=options.memories, videos=options.videos)
+    text = tools.text()
+    memories = Memories(text, dataset.dialogues, folder=options.memories, videos=options.videos)
     runs = []
-    for model, plans in plans_of(options, dataset, samples, tools.text):
+    for model, plans in plans_of(options, dataset, samples, text):
         with tools.opened(model, until_s - time.monotonic()) as language:
             for plan in plans:
                 run = Run(plan, options.out)
-                run.answer(language, tools.text, memories, tools.commit, until_s=until_s, tell=tell)
+                run.answer(language, text, memories, tools.commit, until_s=until_s, tell=tell)
                 runs.append(run)
     judge_model = chosen(options.judge, options.context_tokens)
     with tools.opened(judge_model, until_s - time.monotonic()) as language:
@@ -74,32 +78,8 @@ def _tell(
     samples: dict[int, frozenset[str]],
     tools: Tools,
 ) -> int:
-    items: dict[str, list[Scored]] = {}
-    complete = True
-    for run in runs:
-        items[run.plan.title] = run.scored(judge)
-        figures = figures_of(items[run.plan.title], samples)
-        write_json(
-            run.directory / "results.json",
-            {
-                "title": run.plan.title,
-                **run.plan.identity,
-                "judge": judge.about,
-                "judge_prompt": judge.prompt,
-                "not_asked": run.missing,
-                "stopped": run.stopped,
-                "figures": figures,
-            },
-        )
-        print_run(run, figures)
-        whole = _is_whole(run, figures)
-        complete = complete and whole
-        if options.leaderboard is not None:
-            if whole:
-                day = datetime.fromtimestamp(tools.clock(), UTC).date().isoformat()
-                leaderboard.enter(options.leaderboard, [_standing(run, judge, figures, tools, day)])
-            else:
-                print("  not entered into the leaderboard: it is not complete")
+    items = {run.plan.title: run.scored(judge) for run in runs}
+    whole = [_tell_one(run, items[run.plan.title], judge, samples, options, tools) for run in runs]
     if len(runs) > 1:
         print_table(
             f"{options.dataset}: differences to {runs[0].plan.title}, in points, paired",
@@ -107,20 +87,46 @@ def _tell(
             rows_of(items),
         )
         _warn_of_nothing_to_remove(runs, options.ablate)
-    print(
-        json.dumps(
-            {
-                "evaluation": options.dataset,
-                "complete": complete,
-                "judge": judge.name,
-                "runs": {run.plan.title: str(run.directory) for run in runs},
-                "differences": compared(items) if len(runs) > 1 else {},
-                "commit": tools.commit,
-            },
-            ensure_ascii=False,
-        )
-    )
-    return 0 if complete else 3
+    told = {
+        "evaluation": options.dataset,
+        "complete": all(whole),
+        "judge": judge.name,
+        "runs": {run.plan.title: str(run.directory) for run in runs},
+        "differences": compared(items) if len(runs) > 1 else {},
+        "commit": tools.commit,
+    }
+    print(json.dumps(told, ensure_ascii=False))
+    return 0 if all(whole) else 3
+
+
+def _tell_one(
+    run: Run,
+    items: Sequence[Scored],
+    judge: Judge,
+    samples: dict[int, frozenset[str]],
+    options: argparse.Namespace,
+    tools: Tools,
+) -> bool:
+    """Print and keep the figures of a run, and enter it into the leaderboard; whether it is complete."""
+    figures = figures_of(items, samples)
+    results = {
+        "title": run.plan.title,
+        **run.plan.identity,
+        "judge": judge.about,
+        "judge_prompt": judge.prompt,
+        "not_asked": run.missing,
+        "stopped": run.stopped,
+        "figures": figures,
+    }
+    write_json(run.directory / "results.json", results)
+    print_run(run, figures)
+    whole = _is_whole(run, figures)
+    if options.leaderboard is not None:
+        if whole:
+            leaderboard.enter(options.leaderboard, [_standing(run, judge, figures, tools.clock())])
+        else:
+            print("  not entered into the leaderboard: it is not complete")
+    return whole
 
 
 def _is_whole(run: Run, figures: dict[str, Any]) -> bool:
@@ -128,7 +134,7 @@ def _is_whole(run: Run, figures: dict[str, Any]) -> bool:
     return answered and not figures["not_judged"] and not figures["failed"]
 
 
-def _standing(run: Run, judge: Judge, figures: dict[str, Any], tools: Tools, day: str) -> Standing:
+def _standing(run: Run, judge: Judge, figures: dict[str, Any], now_utc_s: float) -> Standing:
     identity = run.plan.identity
     sample = ("questions", "questions_sha256", "dataset_sha256", "seeds")
     return Standing(
@@ -141,7 +147,7 @@ def _standing(run: Run, judge: Judge, figures: dict[str, Any], tools: Tools, day
         variant=asdict(run.plan.variant),
         figures=figures,
         commit=", ".join(figures["commits"]),
-        asked_utc=day,
+        asked_utc=datetime.fromtimestamp(now_utc_s, UTC).date().isoformat(),
     )
 
 

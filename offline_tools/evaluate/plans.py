@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from offline_tools.bench.report import ROOT
 from offline_tools.evaluate.asking import Variant
-from offline_tools.evaluate.chosen import Chosen, chosen
+from offline_tools.evaluate.chosen_models import Chosen, chosen
 from offline_tools.evaluate.memories import TextModel
 from offline_tools.evaluate.questions import Dataset
 from offline_tools.evaluate.runs import Plan

@@ -26,7 +26,7 @@ def prompts() -> dict[str, Any]:
     return dict(yaml.safe_load(Path(__file__).with_name("prompts.yaml").read_text(encoding="utf-8")))
 
 
-def chosen(question: Question, answered: Answered, language: LanguageModel | None) -> str:
+def option_meant(question: Question, answered: Answered, language: LanguageModel | None) -> str:
     """The letter, "" where the answer is an abstention or its words fit no option. Raises ModelError."""
     if answered.abstained:
         return ""
