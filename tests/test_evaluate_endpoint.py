@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,11 +15,13 @@ from typing import Any
 
 import pytest
 
-from models.language import LanguageModel
+from models.errors import ModelError
+from models.language import LanguageModel, Message
 from offline_tools.evaluate.chosen_models import Chosen, chosen, opened
+from offline_tools.evaluate.errors import EvaluateError
 from offline_tools.evaluate.evaluation import Tools, evaluate
 from offline_tools.evaluate.options import parse
-from tests.evaluated import TEXT, Bench, locomo_file, reply
+from tests.evaluated import TEXT, Bench, locomo_file, reply, sample
 from tests.scripted_language import ScriptedLanguage
 
 MODEL = "qwen2.5-coder-0.5b"
@@ -106,6 +109,48 @@ def test_a_judge_at_an_address_is_asked_again_until_all_is_judged(tmp_path: Path
     assert bench.result()["figures"]["right"]["mean"] == 1.0
     server.requests.clear()
     assert run(tmp_path, server) == 0 and server.requests == [], "what is judged is not judged again"
+
+
+def test_several_at_once_come_to_what_one_after_the_other_does(tmp_path: Path, server: Server) -> None:
+    documents = [sample(f"talk-{number}", ("boiler", "wardrobe")[number % 2]) for number in range(6)]
+    (tmp_path / "locomo.json").write_text(json.dumps(documents), encoding="utf-8")
+    running, most = [0], [0]
+    guard = threading.Lock()
+
+    def says(body: dict[str, Any]) -> tuple[int, str]:
+        with guard:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        time.sleep(0.02)
+        told = reply([Message(one["role"], one["content"]) for one in body["messages"]])
+        with guard:
+            running[0] -= 1
+        return (500, "") if isinstance(told, ModelError) else (200, told)
+
+    server.says = says
+    bench = Bench(tmp_path, {})
+    given = ["--methods", "one_shot", "--model", server.choice]
+    assert run(tmp_path, server, *given) == 0 and most[0] == 1
+    one_by_one, rows = bench.result(), bench.rows("answers.jsonl")
+    shutil.rmtree(tmp_path / "runs")
+    assert run(tmp_path, server, *given, "--parallel", "4") == 0 and 2 <= most[0] <= 4
+    for result in (found := bench.result(), one_by_one):
+        del result["figures"]["cost"]
+    assert found == one_by_one and len(rows) == 18
+    texts = [
+        {row["id"]: row["answered"]["text"] for row in some} for some in (rows, bench.rows("answers.jsonl"))
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_a_model_that_fails_stops_all_threads(tmp_path: Path, server: Server) -> None:
+    (tmp_path / "locomo.json").write_text(
+        json.dumps([sample(f"talk-{number}", "boiler") for number in range(30)]), encoding="utf-8"
+    )
+    server.says = lambda body: (401, "who are you?")
+    with pytest.raises(EvaluateError, match=r"the model failed 3 times in a row.*key is missing or wrong"):
+        run(tmp_path, server, "--methods", "one_shot", "--model", server.choice, "--parallel", "3")
+    assert len(server.requests) < 30
 
 
 def test_the_record_names_the_address_and_never_the_key(

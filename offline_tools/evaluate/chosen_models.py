@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from memory_store.store import MemoryStore
 from models.errors import ModelError
 from models.language import LanguageModel
 from models.manifest import Manifest
-from offline_tools.bench.embedding_cache import EmbeddingCache
+from offline_tools.bench.embedding_cache import Embed, EmbeddingCache
 from offline_tools.bench.kept_completions import KeptCompletions
 from offline_tools.chosen_model import open_model
 from offline_tools.evaluate.errors import EvaluateError
@@ -40,7 +43,12 @@ class Chosen:
     @property
     def holds_grammar(self) -> bool:
         """Whether its replies keep to a grammar: an endpoint's need not."""
-        return not _is_address(self.choice)
+        return not self.is_endpoint
+
+    @property
+    def is_endpoint(self) -> bool:
+        """Whether it lies behind an address, where several calls may be made at once."""
+        return _is_address(self.choice)
 
 
 def chosen(choice: str, context_tokens: int) -> Chosen:
@@ -108,10 +116,9 @@ def text_model(*, facts: bool) -> TextModel:
         raise EvaluateError(str(error)) from error
     entry = parts.text_entry
     cache = EmbeddingCache(entry.id, entry.dimension)
-    query, passage = (
-        cache.wrapped(embedder.embed_query, "query"),
-        cache.wrapped(embedder.embed_passage, "passage"),
-    )
+    one_at_a_time = threading.Lock()
+    query = _guarded(cache.wrapped(embedder.embed_query, "query"), one_at_a_time)
+    passage = _guarded(cache.wrapped(embedder.embed_passage, "passage"), one_at_a_time)
     same = entry.thresholds.get("same_triple", NEVER_THE_SAME)
 
     def learner(store: MemoryStore) -> FactLearner:
@@ -125,6 +132,16 @@ def text_model(*, facts: bool) -> TextModel:
         lambda store: compose_answers.recall(parts, store, query),
         learner if facts else None,
     )
+
+
+def _guarded(embed: Embed, one_at_a_time: threading.Lock) -> Embed:
+    """The same for several threads."""
+
+    def embedded(texts: list[str]) -> NDArray[np.float32]:
+        with one_at_a_time:
+            return embed(texts)
+
+    return embedded
 
 
 def _robots_own(name: str, context_tokens: int, threads: int) -> LanguageModel:

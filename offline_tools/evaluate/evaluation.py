@@ -13,6 +13,7 @@ from typing import Any
 
 from models.language import LanguageModel
 from offline_tools.evaluate import leaderboard
+from offline_tools.evaluate.asking import Asking
 from offline_tools.evaluate.chosen_models import Chosen, chosen
 from offline_tools.evaluate.compare import compared, rows_of
 from offline_tools.evaluate.datasets import read_dataset
@@ -20,6 +21,7 @@ from offline_tools.evaluate.judge import Judge
 from offline_tools.evaluate.leaderboard import Standing
 from offline_tools.evaluate.lines_file import write_json
 from offline_tools.evaluate.memories import Memories, TextModel
+from offline_tools.evaluate.pace import Pace
 from offline_tools.evaluate.plans import plans_of, samples_of
 from offline_tools.evaluate.report import print_run, print_table
 from offline_tools.evaluate.runs import Run
@@ -43,20 +45,19 @@ class Tools:
 
 def evaluate(options: argparse.Namespace, tools: Tools) -> int:
     """Ask, judge and tell; 0 when every question of every run is answered and judged, else 3. Raises EvaluateError."""
-    until_s = time.monotonic() + 60.0 * options.limit_minutes
-    tell: Callable[[str], None] = (lambda line: None) if options.quiet else _progress
     dataset = read_dataset(options.dataset, options.file)
     samples = samples_of(dataset, options)
+    judge_model = chosen(options.judge, options.context_tokens)
     text = tools.text()
+    planned = plans_of(options, dataset, samples, text)
     memories = Memories(text, dataset.dialogues, folder=options.memories, videos=options.videos)
-    runs = []
-    for model, plans in plans_of(options, dataset, samples, text):
+    until_s, runs = time.monotonic() + 60.0 * options.limit_minutes, list[Run]()
+    for model, plans in planned:
         with tools.opened(model, until_s - time.monotonic()) as language:
             for plan in plans:
-                run = Run(plan, options.out)
-                run.answer(language, text, memories, tools.commit, until_s=until_s, tell=tell)
-                runs.append(run)
-    judge_model = chosen(options.judge, options.context_tokens)
+                runs.append(Run(plan, options.out))
+                asking = Asking(plan.variant, text, language, dataset.f1 is not None, tools.commit)
+                runs[-1].answer(asking, memories, _pace(options, model, until_s))
     with tools.opened(judge_model, until_s - time.monotonic()) as language:
         judge = Judge(
             language,
@@ -67,8 +68,13 @@ def evaluate(options: argparse.Namespace, tools: Tools) -> int:
             holds_grammar=judge_model.holds_grammar,
         )
         for run in runs:
-            run.judge(judge, until_s=until_s, tell=tell)
+            run.judge(judge, _pace(options, judge_model, until_s))
     return _tell(options, runs, judge, samples, tools)
+
+
+def _pace(options: argparse.Namespace, model: Chosen, until_s: float) -> Pace:
+    at_once = options.parallel if model.is_endpoint else 1
+    return Pace(until_s, at_once, (lambda line: None) if options.quiet else _progress)
 
 
 def _tell(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import threading
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +26,7 @@ class LinesFile(Generic[T]):
         """Opens and locks the file, which is made where it is missing. Raises EvaluateError."""
         self._path = path
         self._form = TypeAdapter(kind)
+        self._one_at_a_time = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("a+b")
@@ -57,12 +59,15 @@ class LinesFile(Generic[T]):
     def append(self, record: T) -> None:
         """Write one more; it is in the file when this returns. Raises EvaluateError where the disk takes no more."""
         told = json.dumps(asdict(record), ensure_ascii=False)  # type: ignore[call-overload]
-        try:
-            self._file.write(told.encode("utf-8", "replace") + b"\n")
-            self._file.flush()
-        except OSError as error:
-            raise EvaluateError(f"cannot write {self._path}: {error.strerror}; all before is kept") from error
-        self._records.append(record)
+        with self._one_at_a_time:
+            try:
+                self._file.write(told.encode("utf-8", "replace") + b"\n")
+                self._file.flush()
+            except OSError as error:
+                raise EvaluateError(
+                    f"cannot write {self._path}: {error.strerror}; all before is kept"
+                ) from error
+            self._records.append(record)
 
     def _read(self) -> list[T]:
         """The records; what a killed run left of a line is cut off. Raises EvaluateError with all broken lines."""

@@ -72,6 +72,9 @@ def _add_models(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--judge-timeout-s", type=_duration, default=300.0, help="for one try (%(default)s)")
     parser.add_argument(
+        "--parallel", type=_positive, default=1, metavar="N", help="calls at once of a model at an address"
+    )
+    parser.add_argument(
         "--context-tokens", type=_positive, default=4096, help="of local models (%(default)s)"
     )
     parser.add_argument("--threads", type=_positive, default=2, help="of local models (%(default)s)")

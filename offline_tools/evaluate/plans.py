@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Iterator
 from dataclasses import replace
 
 from offline_tools.bench.report import ROOT
@@ -46,7 +45,7 @@ def plans_of(
     dataset: Dataset,
     samples: dict[int, frozenset[str]],
     text: TextModel,
-) -> Iterator[tuple[Chosen, list[Plan]]]:
+) -> list[tuple[Chosen, list[Plan]]]:
     """By model the runs it is to answer; the first of all is what the others are compared with."""
     asked = set().union(*samples.values())
     questions = tuple(question for question in dataset.questions if question.id in asked)
@@ -67,13 +66,15 @@ def plans_of(
         "facts": text.facts is not None,
         "prompts_sha256": _prompts(),
     }
+    planned = []
     for place, choice in enumerate([options.model, *options.control_model]):
         model = chosen(choice, options.context_tokens)
         told = variants if place == 0 else {f"{_title(base)}, {model.name}": base}
-        yield (
-            model,
-            [Plan(title, dataset, questions, variant, model.about, about) for title, variant in told.items()],
-        )
+        plans = [
+            Plan(title, dataset, questions, variant, model.about, about) for title, variant in told.items()
+        ]
+        planned.append((model, plans))
+    return planned
 
 
 def _title(variant: Variant) -> str:

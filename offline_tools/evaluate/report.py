@@ -43,7 +43,8 @@ def told(found: Mapping[str, float] | None) -> str:
 def notes_of(run: Run, figures: Mapping[str, Any]) -> list[str]:
     """What a reader of the table must know besides."""
     plan = run.plan
-    lost = [one for one in plan.questions if one.memory in run.missing]
+    answered = run.answers()
+    lost = [one for one in plan.questions if one.memory in run.missing and one.id not in answered]
     open_ = len(plan.questions) - len(lost) - figures["answered"]
     lines = [f"right within [95 %]: {figures['interval']}"]
     if figures["f1"]:

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from models.language import LanguageModel
 from offline_tools.bench.kept_completions import TimeIsUp
 from offline_tools.evaluate.answers import Given, Verdict
 from offline_tools.evaluate.asking import Asking, Variant, ask
 from offline_tools.evaluate.errors import EvaluateError, MemoryUnusable
-from offline_tools.evaluate.judge import Judge
+from offline_tools.evaluate.judge import Judge, Ruling
 from offline_tools.evaluate.lines_file import LinesFile, write_json
-from offline_tools.evaluate.memories import Memories, TextModel
+from offline_tools.evaluate.memories import Memories, Memory
+from offline_tools.evaluate.pace import Pace, in_threads
 from offline_tools.evaluate.questions import Dataset, Question
 from offline_tools.evaluate.scoring import Scored, scored
 
@@ -75,6 +75,7 @@ class Run:
         self.stopped = ""
         self.missing: dict[str, str] = {}
         self.removable: dict[str, dict[str, int]] = {}
+        self._fingerprints: dict[str, str | None] = {}
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             write_json(self.directory / "run.json", {"title": plan.title, **plan.identity})
@@ -83,33 +84,22 @@ class Run:
                 f"cannot write {self.directory}: {error.strerror}; name a place with --out"
             ) from error
 
-    def answer(
-        self,
-        language: LanguageModel | None,
-        text: TextModel,
-        memories: Memories,
-        commit: str,
-        *,
-        until_s: float,
-        tell: Callable[[str], None],
-    ) -> None:
-        """Ask what is not answered yet. until_s: of time.monotonic, when to stop. Raises EvaluateError."""
-        plan = self.plan
-        asking = Asking(plan.variant, text, language, plan.dataset.f1 is not None, commit)
-        self.missing = memories.missing(question.memory for question in plan.questions)
+    def answer(self, asking: Asking, memories: Memories, pace: Pace) -> None:
+        """Ask what is not answered yet, some memories at once. Raises EvaluateError."""
+        self.missing = memories.missing(question.memory for question in self.plan.questions)
         by_memory: dict[str, list[Question]] = defaultdict(list)
-        for question in plan.questions:
+        for question in self.plan.questions:
             if question.memory not in self.missing:
                 by_memory[question.memory].append(question)
         with LinesFile(self.directory / "answers.jsonl", Given) as file:
-            for name, questions in by_memory.items():
-                try:
-                    self._ask_memory(asking, memories, name, questions, file, until_s, tell)
-                except MemoryUnusable as error:
-                    self.missing[name] = str(error)
-                except TimeIsUp:
-                    self.stopped = "the time was up"
-                    return
+            jobs = [
+                partial(self._ask_memory, asking, memories, name, questions, file, pace)
+                for name, questions in by_memory.items()
+            ]
+            try:
+                in_threads(jobs, pace)
+            except TimeIsUp:
+                self.stopped = "the time was up"
 
     def _ask_memory(
         self,
@@ -118,61 +108,90 @@ class Run:
         name: str,
         questions: Sequence[Question],
         file: LinesFile[Given],
-        until_s: float,
-        tell: Callable[[str], None],
+        pace: Pace,
     ) -> None:
         """Ask the questions about one memory that have no answer without a failure from this memory as it is."""
         kept = _latest(file.records)
-        fingerprint = memories.fingerprint(name)
+        self._fingerprints[name] = fingerprint = memories.fingerprint(name)
         wanted = [one for one in questions if not _stands(kept.get(one.id), fingerprint)]
         if not wanted:
             return
-        with memories.open(name) as memory:
-            self.removable[name] = memory.removable
-            failures = 0
-            for number, given in enumerate(ask(asking, memory, wanted), 1):
-                file.append(given)
-                tell(f"{self.plan.title}: {name}, {number} of {len(wanted)}")
-                failures = failures + 1 if given.failure else 0
-                if failures >= IN_A_ROW:
-                    raise EvaluateError(
-                        f"the model failed {failures} times in a row, the last time with: {given.failure}\n"
-                        f"what is answered is kept in {self.directory}; the same command goes on from there"
-                    )
-                if time.monotonic() >= until_s:
-                    raise TimeIsUp
+        try:
+            with memories.open(name) as memory:
+                self.removable[name] = memory.removable
+                self._fingerprints[name] = memory.fingerprint
+                self._ask(asking, memory, wanted, file, pace)
+        except MemoryUnusable as error:
+            self.missing[name] = str(error)
 
-    def judge(self, judge: Judge, *, until_s: float, tell: Callable[[str], None]) -> None:
-        """Judge the answers that this judge has not judged yet."""
+    def _ask(
+        self,
+        asking: Asking,
+        memory: Memory,
+        questions: Sequence[Question],
+        file: LinesFile[Given],
+        pace: Pace,
+    ) -> None:
+        failures = 0
+        for number, given in enumerate(ask(asking, memory, questions), 1):
+            file.append(given)
+            pace.tell(f"{self.plan.title}: {memory.name}, {number} of {len(questions)}")
+            failures = failures + 1 if given.failure else 0
+            if failures >= IN_A_ROW:
+                raise EvaluateError(
+                    f"the model failed {failures} times in a row, the last time with: {given.failure}\n"
+                    f"what is answered is kept in {self.directory}; the same command goes on from there"
+                )
+            pace.check()
+
+    def judge(self, judge: Judge, pace: Pace) -> None:
+        """Judge the answers that this judge has not judged yet; one that fails again and again is asked no more."""
         answers = self.answers()
         with LinesFile(self.directory / "verdicts.jsonl", Verdict) as file:
             known = _of_judge(file.records, judge.name)
+            left = [
+                question
+                for question in self.plan.questions
+                if question.id in answers and not _holds(known.get(question.id), answers[question.id])
+            ]
             failures = 0
-            for question in self.plan.questions:
-                given = answers.get(question.id)
-                if given is None or _holds(known.get(question.id), given):
-                    continue
+            for start in range(0, len(left), pace.at_once):
+                batch = left[start : start + pace.at_once]
+                rulings: dict[str, Ruling] = {}
+                jobs = [
+                    partial(_rule, judge, question, answers[question.id], failures < IN_A_ROW, rulings)
+                    for question in batch
+                ]
                 try:
-                    ruling = judge.ruling(question, given, ask=failures < IN_A_ROW)
+                    in_threads(jobs, pace)
+                    pace.check()
                 except TimeIsUp:
                     self.stopped = self.stopped or "the time was up"
-                    return
-                if ruling.right is None and not ruling.attempts:
-                    continue
-                file.append(Verdict(question.id, judge.name, given.digest, **asdict(ruling)))
-                tell(f"{self.plan.title}: judged {question.id}")
-                if ruling.attempts:
-                    failures = 0 if ruling.reply else failures + 1
-                    if failures >= IN_A_ROW:
-                        self.stopped = f"the judge failed {failures} times in a row: {ruling.reason}"
-                if time.monotonic() >= until_s:
-                    self.stopped = self.stopped or "the time was up"
+                for question in batch:
+                    ruling = rulings.get(question.id)
+                    if ruling is None or (ruling.right is None and not ruling.attempts):
+                        continue
+                    file.append(
+                        Verdict(question.id, judge.name, answers[question.id].digest, **asdict(ruling))
+                    )
+                    pace.tell(f"{self.plan.title}: judged {question.id}")
+                    if ruling.attempts:
+                        failures = 0 if ruling.reply else failures + 1
+                        if failures >= IN_A_ROW:
+                            self.stopped = f"the judge failed {failures} times in a row: {ruling.reason}"
+                if pace.is_over:
                     return
 
     def answers(self) -> dict[str, Given]:
-        """The latest answers, by question."""
+        """The latest answers, by question, of memories as they are now, as far as that is known."""
+        memory_of = {question.id: question.memory for question in self.plan.questions}
         with LinesFile(self.directory / "answers.jsonl", Given) as file:
-            return _latest(file.records)
+            latest = _latest(file.records)
+        return {
+            id: given
+            for id, given in latest.items()
+            if self._fingerprints.get(memory_of[id], given.fingerprint) == given.fingerprint
+        }
 
     def scored(self, judge: Judge) -> list[Scored]:
         """The answered questions with this judge's verdicts, where they are of the answers as they are now."""
@@ -183,6 +202,12 @@ class Run:
             id: one for id, one in verdicts.items() if id in answers and one.digest == answers[id].digest
         }
         return scored(self.plan.questions, answers, current, self.plan.dataset.f1)
+
+
+def _rule(
+    judge: Judge, question: Question, given: Given, ask_model: bool, rulings: dict[str, Ruling]
+) -> None:
+    rulings[question.id] = judge.ruling(question, given, ask=ask_model)
 
 
 def _latest(records: Sequence[Given]) -> dict[str, Given]:
