@@ -14,7 +14,7 @@ from offline_tools.errors import OfflineToolError
 
 
 class RowWriter:
-    """One file of rows, held by one process at a time. `known` holds the ids of the rows that are in it.
+    """One file of rows, held by one process at a time. `known`: the ids of its rows; `folder`: where it lies.
 
     A line that a kill cut off is cut away when the file is opened again. Raises OfflineToolError where another process
     writes the file, it cannot be written, or it holds a line that is no row.
@@ -22,6 +22,7 @@ class RowWriter:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.folder = path.parent
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)

@@ -1,6 +1,6 @@
 """A memory into which made-up clips of faces and voices are memorized whole, as the daemon does it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,13 @@ def embed(texts: Sequence[str]) -> NDArray[np.float32]:
 class Home:
     """Clips of 30 s, one after another, each of them written into the memory."""
 
-    def __init__(self, store: MemoryStore, directory: Path, clock_steps: ClockSteps | None = None) -> None:
+    def __init__(
+        self,
+        store: MemoryStore,
+        directory: Path,
+        clock_steps: ClockSteps | None = None,
+        embed: Callable[[Sequence[str]], NDArray[np.float32]] = embed,
+    ) -> None:
         self.store = store
         files = MediaFiles(directory)
         self.memorizer = Memorizer(
