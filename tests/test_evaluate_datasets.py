@@ -167,6 +167,8 @@ def test_long_mem_eval_is_read_as_published_and_with_several_questions(tmp_path:
     assert first.evidence == {"s1"} and first.types == ("multi-session",) and first.answerable
     assert not second.answerable and second.types == ("abstention",) and not second.evidence
     assert dataset.dialogues["h1"].sessions[0].turns[0].key == "s1#0"
+    liked = {**HISTORY, "question_type": "single-session-preference", "answer": "The user likes red."}
+    assert read("longmemeval", [liked], tmp_path).questions[0].rubric and not first.rubric
     several = {
         **HISTORY, "questions": ["How many?", "Which?"], "answers": [3, "Red"], "answer_session_ids": [["s1"], ["s1"]]
     }  # fmt: skip

@@ -102,6 +102,20 @@ def test_each_right_answer_counts_and_is_told_to_the_judge() -> None:
     assert (ruling.right, ruling.by) == (False, "model")
 
 
+def test_a_rubric_is_judged_by_what_it_asks_for() -> None:
+    rubric = Question("q", "m", "What to cook?", "Anna has no oven.", ("preference",), rubric=True)
+    judge = ScriptedLanguage(["yes"])
+    ruling = Judge(judge, {"name": "x"}).ruling(rubric, given("Anna has no oven, so a soup."))
+    assert (ruling.right, ruling.by) == (True, "model"), "words never settle a rubric"
+    case = judge.calls[0].messages
+    assert case[0].content.startswith("You check an answer to a question against a note")
+    assert (
+        "takes into account: Anna has no oven.\nAnswer given: Anna has no oven, so a soup."
+        in case[-1].content
+    )
+    assert [message.content for message in case if message.role == "assistant"] == ["yes", "no"]
+
+
 def test_two_judges_are_one_only_if_all_of_them_is_the_same() -> None:
     one = Judge(None, {"name": "x", "sha256": "1"})
     assert one.name == Judge(ScriptedLanguage([]), {"name": "x", "sha256": "1"}).name

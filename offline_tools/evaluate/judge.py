@@ -1,7 +1,8 @@
 """Decides whether an answer is right: by rule, by code where words settle it, else by a language model.
 
-The model is asked for yes or no (its prompt stands in offline_tools/bench/judging.py). A judge that fails or answers
-anything else is asked a few more times; then the answer is not judged, and the evaluation goes on.
+The model is asked for yes or no; the prompt stands in offline_tools/bench/judging.py, that for rubrics in prompts.yaml.
+A judge that fails or answers anything else is asked a few more times; then the answer is not judged, and the evaluation
+goes on.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from models.language import LanguageModel, Message
 from offline_tools.bench.judging import GRAMMAR, judge_messages, plainly
 from offline_tools.endpoint import EndpointRefused
 from offline_tools.evaluate.answers import Given
+from offline_tools.evaluate.prompts import framed, written
 from offline_tools.evaluate.questions import Question
 
 TEMPERATURES = (0.0, 0.3, 0.7)  # of one try after the other: at 0 the same nonsense would come again
@@ -71,7 +73,8 @@ class Judge:
     @property
     def prompt(self) -> str:
         """What the model is asked, with the case left open."""
-        return _written(judge_messages("{question}", "{truth}", "{answer}"))
+        open_case = ("{question}", "{truth}", "{answer}")
+        return f"{written(judge_messages(*open_case))}\n{written(_rubric_case(*open_case))}"
 
     @property
     def name(self) -> str:
@@ -85,7 +88,7 @@ class Judge:
         if by_rule is not None:
             return Ruling(by_rule, "rule")
         truths = (question.answer, *question.also_right)
-        if self._code_first:
+        if self._code_first and not question.rubric:
             found = [plainly(truth, given.text) for truth in truths]
             if True in found:
                 return Ruling(True, "code")
@@ -95,8 +98,8 @@ class Judge:
             return Ruling(None, "model", reason="not asked")
         return self._asked(self._language, _case(question, truths, given))
 
-    def _asked(self, language: LanguageModel, messages: Sequence[Message]) -> Ruling:
-        prompt = _written(messages)
+    def _asked(self, language: LanguageModel, messages: list[Message]) -> Ruling:
+        prompt = written(messages)
         reply, reason, attempt = "", "", 0
         for attempt in range(1, self._attempts + 1):
             try:
@@ -138,12 +141,13 @@ def _by_rule(question: Question, given: Given) -> bool | None:
 
 def _case(question: Question, truths: Sequence[str], given: Given) -> list[Message]:
     """What the judge is asked; the answer on one line, so that nothing in it reads as a line of the case."""
-    return judge_messages(question.text, _told(truths), " ".join(given.text.split()))
+    frame = _rubric_case if question.rubric else judge_messages
+    return frame(question.text, _told(truths), " ".join(given.text.split()))
+
+
+def _rubric_case(question: str, truth: str, answer: str) -> list[Message]:
+    return framed("rubric", question=question, truth=truth, answer=answer[:2000])
 
 
 def _told(truths: Sequence[str]) -> str:
     return truths[0] if len(truths) == 1 else f"{truths[0]} (or: {'; '.join(truths[1:])})"
-
-
-def _written(messages: Sequence[Message]) -> str:
-    return "\n".join(f"{message.role}: {message.content}" for message in messages)

@@ -1,7 +1,7 @@
 """LongMemEval (Wu et al., ICLR 2025): questions about histories of chats with an assistant.
 
 Read as published, one question a history, and in the form in which a history has several. A question whose id ends with
-"_abs" has no answer.
+"_abs" has no answer, and one about a preference has a note of what a good answer takes into account.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from offline_tools.evaluate.reading import (
 )
 
 ABSTENTION = "_abs"
+PREFERENCE = "single-session-preference"
 
 
 class _Turn(Entry):
@@ -96,6 +97,7 @@ def _questions(histories: Sequence[_Several]) -> Iterator[Question]:
                 types=("abstention",) if abstention else (history.question_type,),
                 evidence=frozenset() if abstention else frozenset(sessions),
                 asker=SPEAKERS["user"],
+                rubric=history.question_type == PREFERENCE,
             )
 
 

@@ -5,25 +5,14 @@ The method answers the bare question, as a robot is asked; that its words stand 
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-from typing import Any
-
-import yaml
-
-from models.language import LanguageModel, Message
+from models.language import LanguageModel
 from offline_tools.bench.answer_methods import Answered, Calls, fits
 from offline_tools.bench.judging import token_f1
+from offline_tools.evaluate.prompts import framed
 from offline_tools.evaluate.questions import Question
 from offline_tools.evaluate.videomme import LETTERS
 
 _LONGEST = 1000  # characters of an answer
-
-
-@cache
-def prompts() -> dict[str, Any]:
-    """prompts.yaml."""
-    return dict(yaml.safe_load(Path(__file__).with_name("prompts.yaml").read_text(encoding="utf-8")))
 
 
 def option_meant(question: Question, answered: Answered, language: LanguageModel | None) -> str:
@@ -34,7 +23,8 @@ def option_meant(question: Question, answered: Answered, language: LanguageModel
     if by_words or language is None:
         return by_words or _nearest(question, answered.text)
     letters = LETTERS[: len(question.options)]
-    messages = _messages(question, answered.text[:_LONGEST])
+    options = "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False))
+    messages = framed("choice", question=question.text, answer=answered.text[:_LONGEST], options=options)
     if not fits(language, messages, reply_tokens=8):
         return _nearest(question, answered.text)
     grammar = "root ::= " + " | ".join(f'"{letter}"' for letter in letters)
@@ -57,13 +47,3 @@ def _nearest(question: Question, answer: str) -> str:
     scores = [token_f1(answer, option) for option in question.options]
     best = max(scores)
     return LETTERS[scores.index(best)] if best > 0 and scores.count(best) == 1 else ""
-
-
-def _messages(question: Question, answer: str) -> list[Message]:
-    prompt = prompts()["choice"]
-    turns = [Message("system", " ".join(prompt["system"].split()))]
-    for example in prompt["examples"]:
-        turns += [Message("user", example["user"].strip()), Message("assistant", example["assistant"])]
-    options = "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, question.options, strict=False))
-    asked = prompt["user"].strip().format(question=question.text, answer=answer, options=options)
-    return [*turns, Message("user", asked)]
