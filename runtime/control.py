@@ -18,6 +18,7 @@ from runtime.evidence_words import quoted_line
 from runtime.fact_answers import answer_from_facts
 from runtime.grounding import coverage, found_terms
 from runtime.heard import trust_last
+from runtime.judge import quotes_answer
 from runtime.name_evidence import maybe_names
 from runtime.object_answers import answer_about_objects
 from runtime.pictures import pictures_of
@@ -248,10 +249,13 @@ class Control:
             return self._extract(opened, "no_model")
         model = self.rounds(opened)
         model.ask(self._language, rounds)
-        return model.said or self._extract(opened, "unknown_model" if model.unknown else "extractive")
+        return model.said or self._extract(opened, "model", declined=model.unknown)
 
-    def _extract(self, opened: Opened, key: str) -> Said:
-        """The best memories quoted as they are, or an honest "I don't know" when none is about the question."""
+    def _extract(self, opened: Opened, key: Literal["model", "no_model"], *, declined: bool = False) -> Said:
+        """The best memories quoted as they are: an answer where their words bear that out, else after "I don't know".
+
+        declined: the model itself did not know.
+        """
         question, speech, pool = opened.question, opened.speech, opened.pool
         ranked = sorted(
             pool.items.values(),
@@ -266,15 +270,15 @@ class Control:
         strong = [item for item in strong if not trust_last(item.line, question.text)] or strong
         if not strong and self._policy == "best_effort":
             strong = ranked
-        if not strong:
-            strong, key = [item for item in ranked if self._recall.is_near(item)], "unknown_model"
-        if not strong:
+        near = strong or [item for item in ranked if self._recall.is_near(item)]
+        if not near:
             return Said(_unknown(question, speech, pool), (), "extractive", 0.0, abstained=True)
-        chosen = sorted(strong[: self._limits.quoted], key=lambda item: (item.start_utc_s, item.id))
-        lines = [quoted_line(item, speech) for item in chosen]
-        abstained = key == "unknown_model" and self._policy == "abstain"
-        text = speech.phrase(key, lines=speech.phrase("line_join").join(lines))
-        return Said(text, tuple(chosen), "extractive", 0.0 if abstained else 0.4, abstained)
+        chosen = sorted(near[: self._limits.quoted], key=lambda item: (item.start_utc_s, item.id))
+        lines = speech.phrase("line_join").join(quoted_line(item, speech) for item in chosen)
+        if self._policy == "best_effort" or (strong and not declined and quotes_answer(chosen, question)):
+            return Said(speech.phrase(f"quoted_{key}", lines=lines), tuple(chosen), "extractive", 0.4)
+        text = speech.phrase(f"near_{key}", lines=lines)
+        return Said(text, tuple(chosen), "extractive", 0.0, abstained=True)
 
     def _labels(self) -> list[str]:
         return [person.label for person in self._store.people()]

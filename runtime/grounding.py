@@ -30,6 +30,12 @@ def _light_words() -> tuple[frozenset[str], re.Pattern[str]]:
     return frozenset(_word_lists()["en"].split()), re.compile("|".join(map(re.escape, chinese)))
 
 
+@cache
+def asking_words() -> frozenset[str]:
+    """Content words that only ask for something: an answer need not hold the "often" of "how often"."""
+    return frozenset(_word_lists()["asking"].split())
+
+
 def is_everyday_word(name: str) -> bool:
     """Whether a name is also a common English word, so that only its capital tells them apart."""
     return name.casefold() in _light_words()[0] or name.casefold() in _word_lists()["names"].split()

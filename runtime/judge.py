@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from runtime.answer import Evidence
-from runtime.grounding import content_terms, coverage, language_of, squash
+from runtime.grounding import asking_words, content_terms, coverage, language_of, squash
 from runtime.heard import stated_in, unordered
 from runtime.question import Question, is_named
 from runtime.quotes import quote_in, speaker_in
@@ -62,13 +62,9 @@ def fault_of(
     """
     if not cited:
         return "it cites no memory"
-    if _ASKS_WHEN.search(question.text) and not _TELLS_WHEN.search(_beyond(text, question)):
-        return "it tells no time"
-    if _ASKS_NUMBER.search(question.text) and not _TELLS_NUMBER.search(text):
-        return "it tells no number"
     quotes = [quote_in(item.line) or item.line for item in cited]
-    if _ASKS_WHOM.search(question.text) and not any(_TELLS_WHOM.search(quote) for quote in (text, *quotes)):
-        return "it tells of nobody"
+    if fault := _untold(question, _beyond(text, question), text, (text, *quotes)):
+        return fault
     proof = "\n".join(lines)
     proof_squashed = squash(proof)
     for number in _NUMBER.findall(text):
@@ -84,6 +80,37 @@ def fault_of(
     if terms and coverage(terms, proof) < _least(text):
         return "its words stand in no memory cited"
     return _swapped(text, proof, question, labels)
+
+
+def quotes_answer(quoted: Sequence[Evidence], question: Question) -> bool:
+    """Whether memories quoted as they are answer a question, as far as words can tell.
+
+    Each word of the question stands in them (unless they are of another language, where words prove nothing), they
+    tell a time, a number or somebody where it asks for that, and one quotes the person of whom it asks what they said.
+    A question without words of its own asks what was at a time.
+    """
+    quotes = [quote_in(item.line) or item.line for item in quoted]
+    wanted = [term for term in question.terms if term not in asking_words()]
+    if not wanted:
+        return question.time is not None
+    if question.intent == "what_said":
+        speakers = {speaker_in(item.line) for item in quoted}
+        if not speakers & {person.label for person in question.persons}:
+            return False
+    across = any(language_of(quote) != question.language for quote in quotes)
+    borne_out = across or coverage(wanted, "\n".join(item.words for item in quoted)) >= 1.0
+    return borne_out and not _untold(question, " ".join(quotes), " ".join(quotes), quotes)
+
+
+def _untold(question: Question, times: str, numbers: str, people: Sequence[str]) -> str:
+    """What a question asks for (a time, a number, somebody) and the words that may tell it do not; "" for nothing."""
+    if _ASKS_WHEN.search(question.text) and not _TELLS_WHEN.search(times):
+        return "it tells no time"
+    if _ASKS_NUMBER.search(question.text) and not _TELLS_NUMBER.search(numbers):
+        return "it tells no number"
+    if _ASKS_WHOM.search(question.text) and not any(_TELLS_WHOM.search(told) for told in people):
+        return "it tells of nobody"
+    return ""
 
 
 def _beyond(text: str, question: Question) -> str:

@@ -192,6 +192,21 @@ def test_best_effort_quotes_the_nearest_memory(store: MemoryStore) -> None:
     assert not answer.abstained and answer.evidence
 
 
+@pytest.mark.parametrize("language", [None, "[Answer] It is purple. (memory 1)"])
+def test_a_quotation_that_leaves_the_question_open_is_no_answer(
+    store: MemoryStore, language: str | None
+) -> None:
+    model = None if language is None else ScriptedLanguage(lambda messages: f"Reasoning: I see.\n{language}")
+    answer = control(store, model).answer("What colour is the bowl of the car keys by the sink?")
+    assert answer.abstained and answer.evidence and answer.confidence == 0.0
+    assert answer.text.startswith("I don't know") and "blue bowl" in answer.text
+    assert ("no language model" in answer.text) == (language is None)
+    best = control(store, model, policy="best_effort").answer(
+        "What colour is the bowl of the car keys by the sink?"
+    )
+    assert not best.abstained and "blue bowl" in best.text
+
+
 def test_without_a_model_the_best_memory_is_quoted_and_that_is_said(store: MemoryStore) -> None:
     answer = control(store, None).answer("What is the wifi password?")
     assert "no language model" in answer.text and "sunflower seven" in answer.text

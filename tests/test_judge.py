@@ -4,13 +4,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from memory_store.records import Person
 from runtime.answer import Evidence
-from runtime.judge import as_told, fault_of
+from runtime.judge import as_told, fault_of, quotes_answer
 from runtime.question import read_question
 from runtime.say import Speech
 
 NOW_UTC_S = 1_777_712_400.0
 ZONE = ZoneInfo("UTC")
+LEO = Person(2, "Leo", "resident", False, (102,), (), None, None, 1)
 
 
 def _evidence(line: str) -> Evidence:
@@ -64,3 +66,33 @@ def test_an_answer_begins_like_a_sentence_unless_with_a_label() -> None:
     speech = Speech("en", ZONE, NOW_UTC_S)
     assert as_told("glasses are on the piano.", proof, asked, ["person_2"], speech).startswith("Glasses")
     assert as_told("person_2 has them.", proof, asked, ["person_2"], speech).startswith("person_2")
+
+
+@pytest.mark.parametrize(
+    ("question", "line", "answers"),
+    [
+        ("Where is the blue suitcase?", 'person_2 says: "The blue suitcase is under the bed."', True),
+        ("What colour is the suitcase?", 'person_2 says: "The suitcase is under the bed."', False),
+        ("How often must Biscuit take a pill?", 'person_2 says: "Biscuit takes a pill twice a day."', True),
+        ("How much did the mug cost?", 'person_2 says: "This mug is a present."', False),
+        ("How much did the mug cost?", 'person_2 says: "The mug was five euros."', True),
+        ("When is the party?", 'person_2 says: "The cake for the party is on the table."', False),
+        ("When is the party?", 'person_2 says: "The party is on Sunday."', True),
+        ("Who is the parcel for?", 'person_2 says: "The parcel is wet."', False),
+        ("雨伞在哪里？", "person_2说：“雨伞在门后面。”", True),
+        ("雨伞多少钱？", "person_2说：“雨伞在门后面。”", False),
+        ("What happened yesterday?", 'person_2 says: "The cake is on the table."', True),
+        ("What is it?", 'person_2 says: "The cake is on the table."', False),
+    ],
+)
+def test_a_quotation_answers_only_where_its_words_bear_that_out(
+    question: str, line: str, answers: bool
+) -> None:
+    asked = read_question(question, [], lambda node_id: None, NOW_UTC_S, ZONE)
+    assert quotes_answer([_evidence(line)], asked) == answers
+
+
+def test_what_somebody_said_is_not_answered_by_what_others_said() -> None:
+    asked = read_question("What did Leo say about the library?", [LEO], lambda node_id: None, NOW_UTC_S, ZONE)
+    assert not quotes_answer([_evidence('Anna says: "The library is closed."')], asked)
+    assert quotes_answer([_evidence('Leo says: "The library is closed."')], asked)

@@ -68,6 +68,11 @@ class Given:
         """Whether the answer holds what it must hold."""
         return is_right(self.question, self.answered.text, abstained=self.answered.abstained)
 
+    @property
+    def told(self) -> bool:
+        """Whether what was said holds it, also where that followed "I don't know"."""
+        return is_right(self.question, self.answered.text, abstained=False)
+
 
 def ask_all(asking: Asking, method: str, questions: Sequence[HouseholdQuestion]) -> list[Given]:
     """The answers, as far as the time goes."""
