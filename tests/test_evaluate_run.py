@@ -45,7 +45,8 @@ def test_all_questions_are_asked_judged_and_counted(bench: Bench, capsys: pytest
     assert figures["unanswerable"] == {"answered": 2, "false_answers": 0.0}
     assert figures["answerable"]["abstained"] == 0.0
     assert 0.5 < figures["f1"]["mean"] < 1.0
-    assert result["dataset_sha256"] and result["model"]["sha256"] and result["judge"]["sha256"]
+    assert len(result["code_sha256"]) == 16 and result["dataset_sha256"]
+    assert result["model"]["sha256"] and result["judge"]["sha256"]
     assert result["judge_prompt"].startswith("system: You check answers") and figures["commits"] == [
         "abc1234"
     ]

@@ -152,14 +152,15 @@ def test_questions_without_memory_are_counted_and_named(
     annotations(bench.folder, ["kitchen", "attic", "cellar"])
     assert run(bench, "--leaderboard", str(bench.folder / "board.jsonl")) == 3
     told = " ".join(capsys.readouterr().out.split())
-    assert "NOT ASKED: 4 questions of 2 memories: attic (no memory in" in told and "cellar" in told
+    folder = bench.folder / "memories"
+    assert f"NOT ASKED: 4 questions of 2 memories (no memory in {folder}): attic, cellar" in told
     assert set(bench.result()["not_asked"]) == {"attic", "cellar"}
     assert bench.result()["figures"]["answered"] == 2 and not (bench.folder / "board.jsonl").exists()
     annotations(bench.folder, ["attic"])
     assert run(bench) == 3, "nothing could be asked at all"
     given = ["m3bench_robot", "--file", str(bench.folder / "robot.json")]
     assert bench.run(*given, "--model", "none") == 3
-    assert "no folder of memories was named" in capsys.readouterr().out
+    assert "(no --memories DIR was named): attic" in capsys.readouterr().out
 
 
 def test_a_damaged_memory_is_named_and_the_others_are_asked(
@@ -172,7 +173,7 @@ def test_a_damaged_memory_is_named_and_the_others_are_asked(
     assert run(bench) == 3
     assert bench.result()["figures"]["answered"] == 2
     assert "cannot be asked" in bench.result()["not_asked"]["attic"]
-    assert "NOT ASKED: 2 questions of 1 memories: attic" in " ".join(capsys.readouterr().out.split())
+    assert "NOT ASKED: 2 questions of 1 memories (the memory in" in " ".join(capsys.readouterr().out.split())
 
 
 def test_answers_from_another_content_of_the_memory_are_asked_again(bench: Bench) -> None:
@@ -204,9 +205,7 @@ def test_a_memory_is_made_of_a_video_once_and_goes_on_where_it_was_stopped(tmp_p
         write_memory(directory)
 
     memories = Memories(TEXT, {}, folder=folder, videos=videos, make=make)
-    assert memories.missing(["kitchen", "attic"]) == {
-        "attic": f"no memory in {folder / 'attic'}; no video in {videos}"
-    }
+    assert memories.missing(["kitchen", "attic"]) == {"attic": f"no memory in {folder}; no video in {videos}"}
     with pytest.raises(MemoryUnusable, match=r"no memory can be made of .*kitchen\.mkv: out of memory"):
         memories.open("kitchen").__enter__()
     assert not (folder / "kitchen").exists()

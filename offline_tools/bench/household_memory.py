@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -18,7 +17,7 @@ from offline_tools.bench.household_scenes import Placed, SceneComposer
 from offline_tools.bench.household_script import Script, script_key
 from offline_tools.bench.household_voices import HouseholdVoices
 from offline_tools.bench.measured_process import hearsight, measure
-from offline_tools.bench.report import ROOT, BenchmarkError
+from offline_tools.bench.report import ROOT, BenchmarkError, code_key
 from offline_tools.demo_sources import CAT, PICTURES, fetch_pictures
 from runtime import compose
 from runtime.compose import Parts
@@ -61,7 +60,7 @@ def household_memory(script: Script, parts: Parts, *, keep: bool = False) -> Hou
     """The memory of the script, replayed where the cache has none by this code; `keep`: of whatever code it is."""
     scenes = _composed(script, parts)
     truth = _truth(script, scenes)
-    key = _code_key()
+    key = code_key(*_CODE)[:8]
     if keep:
         replayed = cache().glob(f"memory-{script_key()}-*/{_DONE}")
         kept = [path.parent for path in sorted(replayed, key=lambda path: path.stat().st_mtime)]
@@ -159,13 +158,3 @@ def _named(script: Script, truth: Mapping[str, Spoken], parts: Parts) -> list[st
     finally:
         store.close()
     return heard
-
-
-def _code_key() -> str:
-    """A hash of all code and prompts that a memory depends on."""
-    hashed = hashlib.sha256()
-    for package in _CODE:
-        for path in sorted((ROOT / package).rglob("*")):
-            if path.suffix in (".py", ".yaml", ".sql"):
-                hashed.update(path.read_bytes())
-    return hashed.hexdigest()[:8]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -54,6 +55,17 @@ def commit() -> str:
 
     changed = "+changes" if git("status", "--porcelain") else ""
     return f"{git('rev-parse', '--short', 'HEAD')}{changed}"
+
+
+def code_key(*places: str) -> str:
+    """A hash of all code, prompts and migrations in these folders and files of the project."""
+    hashed = hashlib.sha256()
+    for place in places:
+        whole = ROOT / place
+        for path in sorted(whole.rglob("*")) if whole.is_dir() else (whole,):
+            if path.suffix in (".py", ".yaml", ".sql"):
+                hashed.update(path.read_bytes())
+    return hashed.hexdigest()
 
 
 def _machine() -> str:

@@ -108,9 +108,7 @@ class Memories:
     def _missing(self, name: str) -> str:
         if name in self._dialogues or self._directory(name) is not None or self._video(name) is not None:
             return ""
-        wanted = [
-            f"no memory in {self._folder / name}" if self._folder else "no folder of memories was named"
-        ]
+        wanted = [f"no memory in {self._folder}" if self._folder else "no --memories DIR was named"]
         return "; ".join([*wanted, *([f"no video in {self._videos}"] if self._videos else [])])
 
     def fingerprint(self, name: str) -> str | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 from dataclasses import replace
+from functools import cache
 
-from offline_tools.bench.report import ROOT
+from offline_tools.bench.report import code_key
 from offline_tools.evaluate.asking import Variant
 from offline_tools.evaluate.chosen_models import Chosen, chosen
 from offline_tools.evaluate.memories import TextModel
@@ -15,9 +15,24 @@ from offline_tools.evaluate.runs import Plan
 from offline_tools.evaluate.sampling import drawn
 from runtime.control_switches import ControlSwitches
 
-_PROMPTS = (
-    ROOT / "offline_tools" / "bench" / "answer_prompts.yaml",
-    ROOT / "offline_tools" / "evaluate" / "prompts.yaml",
+_CODE = (
+    "memory_store",
+    "models",
+    "runtime",
+    *(
+        f"offline_tools/bench/{name}"
+        for name in (
+            "answer_methods.py",
+            "answer_prompts.yaml",
+            "dialogues.py",
+            "reference_loop.py",
+            "whole_dialogue.py",
+        )
+    ),
+    *(
+        f"offline_tools/evaluate/{name}"
+        for name in ("asking.py", "memories.py", "multiple_choice.py", "prompts.py", "prompts.yaml")
+    ),
 )
 
 
@@ -64,7 +79,7 @@ def plans_of(
         "seeds": [seed for seed in samples if seed],
         "text_model": text.name,
         "facts": text.facts is not None,
-        "prompts_sha256": _prompts(),
+        "code_sha256": _code(),
     }
     planned = []
     for place, choice in enumerate([options.model, *options.control_model]):
@@ -82,9 +97,7 @@ def _title(variant: Variant) -> str:
     return f"{variant.method.replace('_', ' ')}{', best effort' if guesses else ''}"
 
 
-def _prompts() -> str:
-    """A hash of all prompts that answers depend on."""
-    hashed = hashlib.sha256()
-    for path in (*sorted((ROOT / "runtime" / "prompts").glob("*.yaml")), *_PROMPTS):
-        hashed.update(path.read_bytes())
-    return hashed.hexdigest()[:16]
+@cache
+def _code() -> str:
+    """A hash of all code and prompts that answers depend on."""
+    return code_key(*_CODE)[:16]

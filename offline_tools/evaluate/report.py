@@ -56,11 +56,14 @@ def notes_of(run: Run, figures: Mapping[str, Any]) -> list[str]:
         lines.append(f"answerable questions left unanswered: {figures['answerable']['abstained']:.3f}")
     if figures["unanswerable"]["false_answers"] is not None:
         lines.append(f"unanswerable questions answered: {figures['unanswerable']['false_answers']:.3f}")
-    if lost:
-        named = [f"{name} ({reason})" for name, reason in list(run.missing.items())[:_NAMED]]
-        more = f", and {len(run.missing) - _NAMED} more" if len(run.missing) > _NAMED else ""
+    by_reason: dict[str, list[str]] = {}
+    for name in dict.fromkeys(one.memory for one in lost):
+        by_reason.setdefault(run.missing[name], []).append(name)
+    for reason, names in by_reason.items():
+        count = sum(one.memory in names for one in lost)
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         lines.append(
-            f"NOT ASKED: {len(lost)} questions of {len(run.missing)} memories: {', '.join(named)}{more}"
+            f"NOT ASKED: {count} questions of {len(names)} memories ({reason}): {', '.join(names[:_NAMED])}{more}"
         )
     if open_ > 0:
         lines.append(f"NOT YET ASKED: {open_} questions: run the same command again")
