@@ -215,6 +215,21 @@ def test_a_memory_is_made_of_a_video_once_and_goes_on_where_it_was_stopped(tmp_p
     assert made == [False, True]
 
 
+def test_memories_that_were_made_by_the_dozen_are_found_by_their_videos_name(tmp_path: Path) -> None:
+    """memorize_many puts a hash behind the name, and a note into what is whole."""
+    for name in ("kitchen-0123456789abcdef", "attic-0123456789abcdef", "scene-0123456789abcdef", "hall-way"):
+        write_memory(tmp_path / name)
+    for name in ("kitchen", "scene"):
+        (tmp_path / f"{name}-0123456789abcdef" / "memorized.json").write_text("{}", encoding="utf-8")
+    memories = Memories(TEXT, {}, folder=tmp_path)
+    assert set(memories.missing(["kitchen", "attic", "scans/scene", "hall"])) == {"attic", "hall"}
+    with memories.open("scans/scene") as memory:
+        assert len(memory.store.clips()) == 4 and memory.fingerprint == memories.fingerprint("scans/scene")
+    write_memory(tmp_path / "kitchen-fedcba9876543210")
+    (tmp_path / "kitchen-fedcba9876543210" / "memorized.json").write_text("{}", encoding="utf-8")
+    assert "kitchen: 2 memories, of different videos: keep one of" in memories.missing(["kitchen"])["kitchen"]
+
+
 def test_folders_that_are_none_are_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EvaluateError, match=r"--memories .*file: no folder"):

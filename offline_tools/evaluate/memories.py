@@ -6,6 +6,7 @@ Every memory is asked as a copy, since answers leave their traces in it.
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ from runtime.quotes import quote_in
 from runtime.recall import EmbedQuery, Recall
 
 VIDEO_SUFFIXES = (".mp4", ".mkv", ".webm", ".mov", ".avi")
+_HASHED = re.compile(r"-[0-9a-f]{16}")  # what memorize_many puts behind a video's name
 _SLACK_S = 0.5  # a clip of 30 s may end a frame late
 
 
@@ -106,8 +108,11 @@ class Memories:
         return {name: reason for name in dict.fromkeys(names) if (reason := self._missing(name))}
 
     def _missing(self, name: str) -> str:
-        if name in self._dialogues or self._directory(name) is not None or self._video(name) is not None:
-            return ""
+        try:
+            if name in self._dialogues or self._directory(name) is not None or self._video(name) is not None:
+                return ""
+        except MemoryUnusable as error:
+            return str(error)
         wanted = [f"no memory in {self._folder}" if self._folder else "no --memories DIR was named"]
         return "; ".join([*wanted, *([f"no video in {self._videos}"] if self._videos else [])])
 
@@ -153,8 +158,29 @@ class Memories:
             raise MemoryUnusable(f"the memory in {directory} cannot be asked: {error}") from error
 
     def _directory(self, name: str) -> Path | None:
-        directory = self._folder / name if self._folder else None
-        return directory if directory and (directory / "memory.db").is_file() else None
+        """The folder of that name, or the only whole one that memorize_many made of a video of that name."""
+        if self._folder is None:
+            return None
+        if (self._folder / name / "memory.db").is_file():
+            return self._folder / name
+        found = self._memorized(name)
+        if len(found) > 1:
+            raise MemoryUnusable(
+                f"{name}: {len(found)} memories, of different videos: keep one of {_listed(found)}"
+            )
+        return found[0] if found else None
+
+    def _memorized(self, name: str) -> list[Path]:
+        places = {self._folder / name, self._folder / Path(name).name} if self._folder else set[Path]()
+        return sorted(
+            path
+            for place in places
+            if place.parent.is_dir()
+            for path in place.parent.iterdir()
+            if _HASHED.fullmatch(path.name.removeprefix(place.name))
+            and path.name.startswith(place.name)
+            and (path / "memorized.json").is_file()
+        )
 
     def _video(self, name: str) -> Path | None:
         if self._videos is None:
@@ -209,6 +235,10 @@ def first_unknown(store: MemoryStore, before_clip: int | None) -> int | None:
         return None
     known_s = CLIP_S * (before_clip + 1) + _SLACK_S
     return next((clip.id for clip in store.clips() if clip.media_end_s > known_s), None)
+
+
+def _listed(paths: Iterable[Path]) -> str:
+    return ", ".join(path.name for path in paths)
 
 
 def _fingerprint(place: Path) -> str:
