@@ -116,6 +116,24 @@ def test_a_rubric_is_judged_by_what_it_asks_for() -> None:
     assert [message.content for message in case if message.role == "assistant"] == ["yes", "no"]
 
 
+def test_answers_that_are_marked_have_a_score() -> None:
+    marked = Question(
+        "q", "m", "What is there?", "a red toolbox", ("object",), also_right=("a box",), marked=True
+    )
+    language = ScriptedLanguage(["4", "2", "**Mark:** 5, since they agree", "7", "5.5", "none", "3."])
+    judge = Judge(language, {"name": "x"}, attempts=1)
+    rulings = [judge.ruling(marked, given("Something red.")) for _ in range(7)]
+    assert [(one.right, one.score) for one in rulings] == [
+        (True, 0.75), (False, 0.25), (True, 1.0), (None, None), (None, None), (None, None),
+        (False, 0.5),
+    ]  # fmt: skip
+    assert rulings[3].reason == "no mark from 1 to 5: '7'" and language.calls[0].grammar == "root ::= [1-5]"
+    by_code = judge.ruling(marked, given("There is a red toolbox."))
+    assert (by_code.right, by_code.by, by_code.score) == (True, "code", 1.0)
+    silent = judge.ruling(marked, given("I don't know", abstained=True))
+    assert (silent.right, silent.score) == (False, 0.0)
+
+
 def test_two_judges_are_one_only_if_all_of_them_is_the_same() -> None:
     one = Judge(None, {"name": "x", "sha256": "1"})
     assert one.name == Judge(ScriptedLanguage([]), {"name": "x", "sha256": "1"}).name

@@ -57,3 +57,4 @@ class Verdict:
     reply: str
     reason: str
     attempts: int
+    score: float | None = None

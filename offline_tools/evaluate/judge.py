@@ -1,8 +1,8 @@
 """Decides whether an answer is right: by rule, by code where words settle it, else by a language model.
 
-The model is asked for yes or no; the prompt stands in offline_tools/bench/judging.py, that for rubrics in prompts.yaml.
-A judge that fails or answers anything else is asked a few more times; then the answer is not judged, and the evaluation
-goes on.
+The model is asked for yes or no, or for a mark. The prompt for yes or no stands in offline_tools/bench/judging.py, those
+for rubrics and marks in prompts.yaml. A judge that fails or answers anything else is asked a few more times; then the
+answer is not judged, and the evaluation goes on.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ from offline_tools.evaluate.prompts import framed, written
 from offline_tools.evaluate.questions import Question
 
 TEMPERATURES = (0.0, 0.3, 0.7)  # of one try after the other: at 0 the same nonsense would come again
+MARKS = "root ::= [1-5]"
+GOOD = 0.75  # the score, of a mark of 4, from which an answer counts as right
 _REPLY_TOKENS = 8
 _REPLY_TOKENS_FREE = 1024  # for a model whose reply no grammar holds, and which may think aloud first
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
+_MARK = re.compile(r"\W*(?:your mark\W+|mark\W+)?([1-5])(?!\d|\.\d)", re.IGNORECASE)
 _VERDICT = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 
 
@@ -32,7 +35,8 @@ _VERDICT = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 class Ruling:
     """What came of judging an answer. right: None where it is not judged; by: "rule", "code" or "model".
 
-    prompt, reply: of the model; reason: why it is not judged; attempts: how often the model was asked.
+    prompt, reply: of the model; reason: why it is not judged; attempts: how often the model was asked; score: from 0 to
+    1, of an answer that is marked.
     """
 
     right: bool | None
@@ -41,6 +45,7 @@ class Ruling:
     reply: str = ""
     reason: str = ""
     attempts: int = 0
+    score: float | None = None
 
 
 class Judge:
@@ -74,7 +79,7 @@ class Judge:
     def prompt(self) -> str:
         """What the model is asked, with the case left open."""
         open_case = ("{question}", "{truth}", "{answer}")
-        return f"{written(judge_messages(*open_case))}\n{written(_rubric_case(*open_case))}"
+        return "\n".join(written(frame(*open_case)) for frame in (judge_messages, _rubric_case, _mark_case))
 
     @property
     def name(self) -> str:
@@ -86,19 +91,19 @@ class Judge:
         """Whether an answer is right. ask: also the model. Never raises for what that does, only TimeIsUp."""
         by_rule = _by_rule(question, given)
         if by_rule is not None:
-            return Ruling(by_rule, "rule")
+            return _settled(question, by_rule, "rule")
         truths = (question.answer, *question.also_right)
         if self._code_first and not question.rubric:
             found = [plainly(truth, given.text) for truth in truths]
             if True in found:
-                return Ruling(True, "code")
+                return _settled(question, True, "code")
             if None not in found:
-                return Ruling(False, "code")
+                return _settled(question, False, "code")
         if self._language is None or not ask:
             return Ruling(None, "model", reason="not asked")
-        return self._asked(self._language, _case(question, truths, given))
+        return self._asked(self._language, _case(question, truths, given), marked=question.marked)
 
-    def _asked(self, language: LanguageModel, messages: list[Message]) -> Ruling:
+    def _asked(self, language: LanguageModel, messages: list[Message], *, marked: bool) -> Ruling:
         prompt = written(messages)
         reply, reason, attempt = "", "", 0
         for attempt in range(1, self._attempts + 1):
@@ -106,7 +111,7 @@ class Judge:
                 completion = language.complete(
                     messages,
                     max_tokens=self._tokens,
-                    grammar=GRAMMAR,
+                    grammar=MARKS if marked else GRAMMAR,
                     temperature=TEMPERATURES[min(attempt, len(TEMPERATURES)) - 1],
                     timeout_s=self._timeout_s,
                 )
@@ -117,10 +122,11 @@ class Judge:
                 reason = str(error)
                 continue
             reply = completion.text
-            right = verdict_in(reply)
+            score = mark_in(reply) if marked else None
+            right = verdict_in(reply) if not marked else None if score is None else score >= GOOD
             if right is not None:
-                return Ruling(right, "model", prompt, reply, "", attempt)
-            reason = f"neither yes nor no: {reply[:200]!r}"
+                return Ruling(right, "model", prompt, reply, "", attempt, score)
+            reason = f"{'no mark from 1 to 5' if marked else 'neither yes nor no'}: {reply[:200]!r}"
         return Ruling(None, "model", prompt, reply, reason, attempt)
 
 
@@ -128,6 +134,16 @@ def verdict_in(reply: str) -> bool | None:
     """What a reply says: its first word, after any thoughts, is yes or no; else None."""
     found = _VERDICT.match(_THOUGHT.sub("", reply))
     return None if found is None else found[1].lower() == "yes"
+
+
+def mark_in(reply: str) -> float | None:
+    """The mark, 1 to 5, that a reply begins with after any thoughts, as a share from 0 to 1; else None."""
+    found = _MARK.match(_THOUGHT.sub("", reply))
+    return None if found is None else (int(found[1]) - 1) / 4
+
+
+def _settled(question: Question, right: bool, by: str) -> Ruling:
+    return Ruling(right, by, score=float(right) if question.marked else None)
 
 
 def _by_rule(question: Question, given: Given) -> bool | None:
@@ -141,12 +157,16 @@ def _by_rule(question: Question, given: Given) -> bool | None:
 
 def _case(question: Question, truths: Sequence[str], given: Given) -> list[Message]:
     """What the judge is asked; the answer on one line, so that nothing in it reads as a line of the case."""
-    frame = _rubric_case if question.rubric else judge_messages
+    frame = _rubric_case if question.rubric else _mark_case if question.marked else judge_messages
     return frame(question.text, _told(truths), " ".join(given.text.split()))
 
 
 def _rubric_case(question: str, truth: str, answer: str) -> list[Message]:
     return framed("rubric", question=question, truth=truth, answer=answer[:2000])
+
+
+def _mark_case(question: str, truth: str, answer: str) -> list[Message]:
+    return framed("mark", question=question, truth=truth, answer=answer[:2000])
 
 
 def _told(truths: Sequence[str]) -> str:

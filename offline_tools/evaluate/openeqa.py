@@ -1,4 +1,7 @@
-"""OpenEQA (Majumdar et al., CVPR 2024): questions about walks through rooms, by the walk's history of frames."""
+"""OpenEQA (Majumdar et al., CVPR 2024): questions about walks through rooms, by the walk's history of frames.
+
+Its measure, LLM-Match, is the mean of marks from 1 to 5 as shares from 0 to 1.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +36,7 @@ def read_openeqa(name: str, path: Path) -> Dataset:
             text=asked.question,
             answer=asked.answer,
             types=(asked.category,),
+            marked=True,
             also_right=tuple(answer.strip() for answer in asked.extra_answers if answer.strip()),
         )
         for asked in parsed(path, data, _FORM)

@@ -17,7 +17,8 @@ class Question:
     options the letter, "" where there is none; also_right: other answers that are right; types: all that it counts
     under, of which samples are drawn by the first; options: of a multiple choice, without their letters; before_clip:
     the last clip, of 30 s and from 0, that may be known, where not all is (-1: none); evidence: keys of what holds the
-    answer; asker: who says "I"; rubric: the answer is a note of what a good one takes into account.
+    answer; asker: who says "I"; rubric: the answer is a note of what a good one takes into account;
+    marked: answers get marks from 1 to 5, and not only right or wrong.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Question:
     evidence: frozenset[str] = frozenset()
     asker: str | None = None
     rubric: bool = False
+    marked: bool = False
 
     @property
     def answerable(self) -> bool:

@@ -49,6 +49,8 @@ def notes_of(run: Run, figures: Mapping[str, Any]) -> list[str]:
     lines = [f"right within [95 %]: {figures['interval']}"]
     if figures["f1"]:
         lines.append(f"token F1: {told(figures['f1'])}")
+    if figures["marks"]:
+        lines.append(f"marks from 1 to 5, as shares from 0 to 100 (LLM-Match): {told(figures['marks'])}")
     for name, what in (("found", "found for the question"), ("cited", "under the answer")):
         if figures["recall"][name]:
             lines.append(f"evidence {what}: {told(figures['recall'][name])}")

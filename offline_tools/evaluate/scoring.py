@@ -14,12 +14,16 @@ from offline_tools.evaluate.statistics import METHOD, estimate
 
 @dataclass(frozen=True)
 class Scored:
-    """A question with its answer. right: None where it is not judged; f1: None where words are not counted."""
+    """A question with its answer. right: None where it is not judged; f1: None where words are not counted.
+
+    score: from 0 to 1, None where answers get no marks.
+    """
 
     question: Question
     given: Given
     right: bool | None
     f1: float | None
+    score: float | None = None
 
 
 def scored(
@@ -38,7 +42,8 @@ def scored(
         words = None
         if f1 is not None and given.short is not None:
             words = f1(question, given.short, given.abstained)
-        found.append(Scored(question, given, verdict.right if verdict else None, words))
+        right, score = (verdict.right, verdict.score) if verdict else (None, None)
+        found.append(Scored(question, given, right, words, score))
     return found
 
 
@@ -49,6 +54,7 @@ def figures_of(items: Sequence[Scored], samples: Mapping[int, frozenset[str]]) -
         **_right(items),
         "interval": METHOD,
         "f1": _estimate(items, {one.question.id: one.f1 for one in items}),
+        "marks": _estimate(items, {one.question.id: one.score for one in items}),
         "recall": {
             "found": _estimate(items, {one.question.id: one.given.found for one in items}),
             "cited": _estimate(items, {one.question.id: one.given.cited for one in items}),
