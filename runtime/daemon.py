@@ -32,7 +32,7 @@ from runtime.pipeline import Pipeline, Report
 from runtime.serving import Serving, build_serving
 from runtime.stop_signals import stop_on_signals
 from runtime.supervisor import Supervisor
-from runtime.talking import build_talking
+from runtime.talking import Talking, build_talking
 from runtime.voice import Loudspeaker
 from runtime.workers import Worker
 
@@ -79,7 +79,7 @@ class Daemon:
         """Run until the source ends or the process is told to stop; what was captured until then is written."""
         with ExitStack() as stack:
             stack.enter_context(stop_on_signals(self._source.stop))
-            talks = self._source.duration_s is None and self._parts.settings.voice.enabled
+            talks = self._is_live and self._parts.settings.voice.enabled
             workers = {name: Worker(name) for name in ("capture", "store", "language", "answer")}
             workers |= {name: Worker(name, background=talks) for name in ("see", "hear")}
             for worker in workers.values():
@@ -93,9 +93,7 @@ class Daemon:
             return pipeline.report(self._clock.monotonic_s() - started_s, supervisor.restarts)
 
     async def _build(self, store: MemoryStore, workers: dict[str, Worker], stack: ExitStack) -> Pipeline:
-        settings = self._parts.settings
-        live = self._source.duration_s is None
-        frames: Channel[FrameItem] = Channel("frames", 32, _is_frame if live else None)
+        frames: Channel[FrameItem] = Channel("frames", 32, _is_frame if self._is_live else None)
         sound: Channel[SoundItem] = Channel("sound", 1200)
         seen: Channel[SeenClip] = Channel("seen", 2)
         heard: Channel[HeardClip] = Channel("heard", 2)
@@ -105,47 +103,84 @@ class Daemon:
         hearing, own = await workers["store"].call(compose_hearing.ears, self._parts), OwnSpeech()
         listener = compose_hearing.listener(self._parts, hearing, own)
         language = self._language(stack)
-        serving = None
-        speech = None
-        if live and (settings.voice.enabled or settings.wyoming.enabled):
+        serving, talking = await self._answering(language, embedder, hearing, own, workers, stack)
+        describe = self._describe(store, workers, embedder, language, serving)
+        memorizer = self._memorizer(store, embedder, describes=describe is not None)
+        memorize = MemorizeService(seen, heard, memorizer, workers["store"], self._on_clip(describe))
+        capture = self._capture(frames, sound, store, workers, memorize, describe)
+        see = SeeService(frames, seen, watcher, workers["see"])
+        hear = HearService(sound, heard, listener, workers["hear"])
+        providers = {**watcher.providers, **listener.providers, "text_embedding": embedder.provider}
+        return Pipeline(capture, see, hear, memorize, describe, serving, talking, (frames, sound), providers)
+
+    @property
+    def _is_live(self) -> bool:
+        return self._source.duration_s is None
+
+    async def _answering(
+        self,
+        language: LanguageProcess | None,
+        embedder: TextEmbedder,
+        hearing: compose_hearing.Ears,
+        own: OwnSpeech,
+        workers: dict[str, Worker],
+        stack: ExitStack,
+    ) -> tuple[Serving | None, Talking | None]:
+        """What answers questions, and what does so aloud: live, as far as they are switched on."""
+        settings, speech = self._parts.settings, None
+        if not self._is_live:
+            return None, None
+        if settings.voice.enabled or settings.wyoming.enabled:
             engines = (hearing.recognizer, hearing.embedder)
             speech = await workers["store"].call(compose_speech.own_engines, self._parts, *engines)
-        if live and (settings.api.enabled or speech is not None):
-            serving = await build_serving(
-                self._parts, language, embedder, workers["answer"], stack, speech=speech
-            )
-        talking = None
-        if serving and speech and isinstance(self._source, Live) and settings.voice.enabled:
-            talking = build_talking(
-                self._parts, self._source, hearing.activity, speech, serving, workers["answer"],
-                self._loudspeaker, own, stack, self._listeners.on_turn,
-            )  # fmt: skip
-        describe = self._describe(store, workers, embedder, language, serving)
-        memorizer = Memorizer(
+        if not settings.api.enabled and speech is None:
+            return None, None
+        serving = await build_serving(
+            self._parts, language, embedder, workers["answer"], stack, speech=speech
+        )
+        if speech is None or not isinstance(self._source, Live) or not settings.voice.enabled:
+            return serving, None
+        return serving, build_talking(
+            self._parts, self._source, hearing.activity, speech, serving, workers["answer"],
+            self._loudspeaker, own, stack, self._listeners.on_turn,
+        )  # fmt: skip
+
+    def _memorizer(self, store: MemoryStore, embedder: TextEmbedder, *, describes: bool) -> Memorizer:
+        settings = self._parts.settings
+        return Memorizer(
             store,
             compose.identifier(self._parts, store),
             MediaFiles(settings.data_dir),
             embedder.embed_passage,
             place=settings.robot.place,
             boot_id=boot_id(),
-            describes=describe is not None,
-            keeps_sound=describe is not None and self._parts.language_has_senses,
+            describes=describes,
+            keeps_sound=describes and self._parts.language_has_senses,
             tentative=compose.tentative_people(self._parts, store),
-            clock_steps=ClockSteps(store, self._clock, boot_id()) if live else None,
+            clock_steps=ClockSteps(store, self._clock, boot_id()) if self._is_live else None,
             facts=compose.fact_learner(self._parts, store, embedder),
             objects=object_memory(self._parts, store),
         )
-        memorize = MemorizeService(seen, heard, memorizer, workers["store"], self._on_clip(describe))
 
+    def _capture(
+        self,
+        frames: Channel[FrameItem],
+        sound: Channel[SoundItem],
+        store: MemoryStore,
+        workers: dict[str, Worker],
+        memorize: MemorizeService,
+        describe: DescribeService | None,
+    ) -> Capture:
         async def known(key: str) -> bool:
             return await workers["store"].call(store.find_clip, key) is not None
 
         async def ready(index: int) -> None:
             """As fast as possible must not mean perceiving and generating on the same cores at once."""
-            if describe is not None and self._pace.speed is None and not live:
+            if describe is not None and self._pace.speed is None and not self._is_live:
                 await memorize.until_written(index - capture.skipped_clips)
                 await describe.until_idle()
 
+        settings = self._parts.settings
         capture = Capture(
             self._source,
             frames,
@@ -159,10 +194,7 @@ class Daemon:
             ready=ready,
             progress=self._listeners.on_progress,
         )
-        see = SeeService(frames, seen, watcher, workers["see"])
-        hear = HearService(sound, heard, listener, workers["hear"])
-        providers = {**watcher.providers, **listener.providers, "text_embedding": embedder.provider}
-        return Pipeline(capture, see, hear, memorize, describe, serving, talking, (frames, sound), providers)
+        return capture
 
     def _language(self, stack: ExitStack) -> LanguageProcess | None:
         language = compose.language_model(self._parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -69,34 +69,13 @@ async def build_serving(
 ) -> Serving:
     """Everything on the worker's thread; closed with the stack. on_listening: told each address that is served."""
     settings = parts.settings
-    states: dict[str, Callable[[], dict[str, Any]]] = {}
     store = await worker.call(compose.open_store, parts)
     stack.callback(store.close)
     control = compose_answers.control(parts, store, language, embedder)
-
     conversations = compose_answers.conversations(parts, store, control, shown_reader(parts))
     answering = AnsweringService(conversations.answer, worker, most_waiting=settings.control.most_waiting)
     if isinstance(language, LanguageProcess):
         answering.on_hold = language.preempt
-
-    async def trace(number: int) -> dict[str, Any]:
-        found = await worker.call(store.trace, number)
-        return {"id": found.id, **found.trace}
-
-    async def status() -> dict[str, Any]:
-        return {
-            "version": version("hearsight"),
-            "robot": settings.robot.name,
-            "data_dir": str(settings.data_dir.resolve()),
-            "language_model": None if language is None else language.name,
-            "questions": {
-                "waiting": answering.waiting,
-                "answered": answering.answered,
-                "refused": answering.refused,
-            },
-            "memory": await worker.call(_counts, store),
-            **{name: state() for name, state in states.items()},
-        }
 
     async def warm_up() -> None:
         fault = await _warmed(parts, language)
@@ -109,23 +88,67 @@ async def build_serving(
     if settings.wyoming.enabled and speech is not None:
         offered = compose_speech.offers(parts, speech, answering, store, worker, stack)
         wyoming = WyomingServer(settings.wyoming, offered, on_listening)
-        states["wyoming"] = wyoming.state
-    if not settings.api.enabled:
-        return Serving(answering, None, wyoming, store, states, warm_up)
-    address = ApiAddress(settings.data_dir, settings.api)
+    states: dict[str, Callable[[], dict[str, Any]]] = {} if wyoming is None else {"wyoming": wyoming.state}
+    api = None
+    if settings.api.enabled:
+        model = None if language is None else language.name
+        reads = _reads(parts, model, answering, store, worker, states)
+        api = _api(parts, answering, reads, stack, on_listening)
+    return Serving(answering, api, wyoming, store, states, warm_up)
+
+
+def _api(
+    parts: compose.Parts,
+    answering: AnsweringService,
+    reads: Reads,
+    stack: ExitStack,
+    on_listening: Callable[[str], None],
+) -> Api:
+    """The HTTP server, whose address is written down while it listens."""
+    address = ApiAddress(parts.settings.data_dir, parts.settings.api)
     stack.callback(address.remove)
 
     def listening(url: str) -> None:
         address.write(url)
         on_listening(url)
 
+    return Api(parts.settings.api, answering, reads, on_listening=listening)
+
+
+def _reads(
+    parts: compose.Parts,
+    language_model: str | None,
+    answering: AnsweringService,
+    store: MemoryStore,
+    worker: Worker,
+    states: Mapping[str, Callable[[], dict[str, Any]]],
+) -> Reads:
+    """What HTTP may read besides answers, on the worker's thread."""
+    settings = parts.settings
+
+    async def trace(number: int) -> dict[str, Any]:
+        found = await worker.call(store.trace, number)
+        return {"id": found.id, **found.trace}
+
     async def picture(number: int) -> bytes:
         return await worker.call(picture_bytes, store, settings.data_dir, number)
 
-    told = settings.privacy.typed == "all"
-    reads = Reads(trace, picture, status, told_in_writing=told)
-    api = Api(settings.api, answering, reads, on_listening=listening)
-    return Serving(answering, api, wyoming, store, states, warm_up)
+    async def status() -> dict[str, Any]:
+        return {
+            "version": version("hearsight"),
+            "robot": settings.robot.name,
+            "data_dir": str(settings.data_dir.resolve()),
+            "language_model": language_model,
+            "questions": {
+                "waiting": answering.waiting,
+                "answered": answering.answered,
+                "refused": answering.refused,
+            },
+            "memory": await worker.call(_counts, store),
+            **{name: state() for name, state in states.items()},
+        }
+
+    return Reads(trace, picture, status, told_in_writing=settings.privacy.typed == "all")
 
 
 async def _warmed(parts: compose.Parts, language: LanguageModel | None) -> str:

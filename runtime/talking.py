@@ -90,13 +90,7 @@ def build_talking(
         playing=workers["loudspeaker"],
         clock=live.media_s,
     )
-    sound: Channel[AudioBlock] = Channel("overheard", 100, lambda block: True)
     spoken: Channel[Spoken] = Channel("spoken", 4, lambda one: True)
-    ear = QuestionEar(
-        activity.stream(),
-        end_silence_s=settings.end_silence_s,
-        longest_s=settings.longest_question_s,
-    )
     frames = looker = None
     if "look" in settings.addressed_by:
         frames, looker = RecentFrames(), _looker(parts, serving, workers["reply"], answer_worker)
@@ -106,16 +100,17 @@ def build_talking(
     )
     if serving.api is not None:
         serving.api.on_listen = reply.listen
-    live.overhear(_into(sound, asyncio.get_running_loop()))
-    wake = wake_word(parts)
-    listening = EarService(
-        sound, spoken, ear, own, voice, workers["ear"], live.media_s,
-        None if wake is None else Wake(wake.hear, reply.woken), frames,
-    )  # fmt: skip
-    elsewhere = dict(engines.elsewhere)
+    wake, elsewhere = wake_word(parts), dict(engines.elsewhere)
     if isinstance(wake, WyomingWake):
         stack.callback(wake.close)
         elsewhere["wake"] = wake
+    woken = None if wake is None else Wake(wake.hear, reply.woken)
+    sound: Channel[AudioBlock] = Channel("overheard", 100, lambda block: True)
+    live.overhear(_into(sound, asyncio.get_running_loop()))
+    ear = QuestionEar(
+        activity.stream(), end_silence_s=settings.end_silence_s, longest_s=settings.longest_question_s
+    )
+    listening = EarService(sound, spoken, ear, own, voice, workers["ear"], live.media_s, woken, frames)
 
     async def warm_up() -> None:
         await workers["reply"].call(warm_speech, speech.transcribe, speech.embed, speech.voices)
