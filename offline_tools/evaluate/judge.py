@@ -1,8 +1,8 @@
 """Decides whether an answer is right: by rule, by code where words settle it, else by a language model.
 
-The model is asked for yes or no, or for a mark. The prompt for yes or no stands in offline_tools/bench/judging.py, those
-for rubrics and marks in prompts.yaml. A judge that fails or answers anything else is asked a few more times; then the
-answer is not judged, and the evaluation goes on.
+The model is asked for yes or no, or for a mark. The prompt for yes or no stands in offline_tools/bench/judging.py,
+those for rubrics and marks in prompts.yaml. A judge that fails or answers anything else is asked a few more times; then
+the answer is not judged, and the evaluation goes on.
 """
 
 from __future__ import annotations
