@@ -1,4 +1,4 @@
-"""`python -m offline_tools.evaluate DATASET`: asks a benchmark's questions; `… leaderboard` prints what came of it."""
+"""`python -m offline_tools.evaluate DATASET` asks a benchmark; `leaderboard`, `agreement` and `label` look back."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ from offline_tools.extras import missing_extra
 def main(arguments: Sequence[str]) -> int:
     """0: done, 1: one message says why not, 2: wrong usage, 3: not all is asked and judged yet, 130: interrupted."""
     try:
-        if list(arguments[:1]) == ["leaderboard"]:
-            from offline_tools.evaluate import leaderboard
-
-            return leaderboard.main(arguments[1:])
-        return _evaluate(arguments)
+        return _run(arguments)
     except OfflineToolError as error:
         print(f"evaluate: {error}", file=sys.stderr)
         return 1
@@ -29,6 +25,14 @@ def main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("evaluate: interrupted; the same command goes on from there", file=sys.stderr)
         return 130
+
+
+def _run(arguments: Sequence[str]) -> int:
+    from offline_tools.evaluate import agreement, leaderboard
+
+    commands = {"leaderboard": leaderboard.main, "agreement": agreement.agreement, "label": agreement.label}
+    command = commands.get(arguments[0]) if arguments else None
+    return _evaluate(arguments) if command is None else command(arguments[1:])
 
 
 def _evaluate(arguments: Sequence[str]) -> int:

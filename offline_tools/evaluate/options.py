@@ -25,7 +25,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         prog="python -m offline_tools.evaluate",
         description="Asks a benchmark's questions, has the answers judged and compares ways to answer. A run that was "
         "stopped goes on when the same command is given again; "
-        "`python -m offline_tools.evaluate leaderboard` prints what was entered with --leaderboard.",
+        "Instead of a data set: leaderboard prints what was entered with --leaderboard; agreement RUN compares judges; "
+        "label RUN lets a person judge.",
     )
     parser.add_argument("dataset", choices=tuple(DATASETS))
     parser.add_argument(
