@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from offline_tools.evaluate import judge_trial
 from offline_tools.evaluate.__main__ import main
 from offline_tools.evaluate.agreement import agreement, kappa, label
 from offline_tools.evaluate.errors import EvaluateError
+from offline_tools.evaluate.judge_trial import Opener, cases
 from tests.evaluated import Bench, locomo_file, reply
 from tests.scripted_language import ScriptedLanguage
 
@@ -79,3 +83,26 @@ def test_what_cannot_be_compared_is_said(
     (run / "verdicts.jsonl").write_text("".join(f"{line}\n" for line in lines))
     assert main(["agreement", str(run)]) == 1
     assert "1 judge has asked a model here" in capsys.readouterr().err
+
+
+def test_a_judge_is_tried_on_cases_of_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    verdicts = {f"Question: {question.text}\nRight answer: {question.answer}\nAnswer given: {given.text}": right
+                for question, given, right in cases()}  # fmt: skip
+    assert len(verdicts) == len(cases()) == 40
+    assert 15 <= sum(verdicts.values()) <= 25, "a judge that always says one thing must not look good"
+
+    def opener(judge: ScriptedLanguage) -> Opener:
+        return lambda model: nullcontext(judge)
+
+    perfect = ScriptedLanguage(lambda messages: "yes" if verdicts[messages[-1].content] else "no")
+    assert judge_trial.main(["--judge", MODEL], opener(perfect)) == 0
+    assert len(perfect.calls) == 40, "each case is put to the judge itself"
+    told = capsys.readouterr().out
+    assert json.loads(told.splitlines()[-1])["right"] == 40 and "to:" not in told
+    assert judge_trial.main(["--judge", MODEL], opener(ScriptedLanguage(lambda messages: "yes"))) == 0
+    told = capsys.readouterr().out
+    wrong = 40 - sum(verdicts.values())
+    assert json.loads(told.splitlines()[-1])["right"] == 40 - wrong and told.count("  yes to: ") == wrong
+    assert judge_trial.main(["--judge", MODEL], opener(ScriptedLanguage(lambda messages: "hm"))) == 3
+    with pytest.raises(EvaluateError, match="there is no judge to try"):
+        judge_trial.main(["--judge", "none"])

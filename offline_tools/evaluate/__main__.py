@@ -1,9 +1,9 @@
-"""`python -m offline_tools.evaluate DATASET` asks a benchmark; `leaderboard`, `agreement` and `label` look back."""
+"""`python -m offline_tools.evaluate DATASET` asks a benchmark; its other commands look back and try judges."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from offline_tools.errors import OfflineToolError
 from offline_tools.extras import missing_extra
@@ -28,9 +28,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from offline_tools.evaluate import agreement, leaderboard
+    from offline_tools.evaluate import agreement, judge_trial, leaderboard
 
-    commands = {"leaderboard": leaderboard.main, "agreement": agreement.agreement, "label": agreement.label}
+    commands: dict[str, Callable[[Sequence[str]], int]] = {
+        "leaderboard": leaderboard.main,
+        "agreement": agreement.agreement,
+        "label": agreement.label,
+        "trial": judge_trial.main,
+    }
     command = commands.get(arguments[0]) if arguments else None
     return _evaluate(arguments) if command is None else command(arguments[1:])
 

@@ -26,7 +26,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         description="Asks a benchmark's questions, has the answers judged and compares ways to answer. A run that was "
         "stopped goes on when the same command is given again; "
         "Instead of a data set: leaderboard prints what was entered with --leaderboard; agreement RUN compares judges; "
-        "label RUN lets a person judge.",
+        "label RUN lets a person judge; trial --judge MODEL tries a judge on cases of which nobody doubts.",
     )
     parser.add_argument("dataset", choices=tuple(DATASETS))
     parser.add_argument(
