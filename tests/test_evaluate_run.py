@@ -219,10 +219,10 @@ def test_ablations_policies_methods_and_other_models_stand_beside_the_first_run(
     told = capsys.readouterr().out
     last = json.loads(told.splitlines()[-1])
     assert list(last["runs"]) == [
-        "one shot", "robot", "robot, best effort", "robot without semantic", "robot without equivalences",
-        "robot without instruction", "robot without reasoning", "robot without round zero", f"one shot, {JUDGE}",
+        "robot", "one shot", "robot, best effort", "robot without semantic", "robot without equivalences",
+        "robot without instruction", "robot without reasoning", "robot without round zero", f"robot, {JUDGE}",
     ]  # fmt: skip
-    same = last["differences"][f"one shot, {JUDGE}"]
+    same = last["differences"][f"robot, {JUDGE}"]
     assert same["right"]["mean"] == 0.0 and same["right"]["n"] == 6 and same["found"]["n"] == 4
     assert "without semantic: the memories hold nothing of it" in told
     switches = {row["title"]: row["switches"] for row in _records(bench)}
@@ -230,15 +230,28 @@ def test_ablations_policies_methods_and_other_models_stand_beside_the_first_run(
     assert sum(not value for row in switches.values() for value in row.values()) == 5
 
 
+def test_two_models_of_one_name_are_two_runs(bench: Bench, tmp_path: Path) -> None:
+    files = []
+    for number in range(2):
+        (tmp_path / str(number)).mkdir()
+        files.append(str(tmp_path / str(number) / "control.gguf"))
+        Path(files[-1]).write_bytes(bytes([number]))
+    bench.models["control"] = scripted("control")
+    assert bench.run(*arguments(bench), "--control-model", *files) == 0
+    titles = {row["title"]: row["model"] for row in bench.results()}
+    assert set(titles) == {"robot", "robot, control", "robot, control (2)"}
+    assert titles["robot, control"]["sha256"] != titles["robot, control (2)"]["sha256"]
+
+
 def _records(bench: Bench) -> list[dict[str, object]]:
     return [json.loads(path.read_text()) for path in (bench.folder / "runs").glob("*/*/run.json")]
 
 
 def test_samples_of_several_seeds_are_pooled_and_told_apart(bench: Bench) -> None:
-    assert bench.run(*arguments(bench, "--questions", "3", "--seeds", "1", "2", "5")) == 0
+    assert bench.run(*arguments(bench, "--questions", "3", "--seeds", "0", "2", "5")) == 0
     result = bench.result()
-    assert result["seeds"] == [1, 2, 5]
-    assert set(result["figures"]["by_seed"]) == {"1", "2", "5"}
+    assert result["seeds"] == [0, 2, 5]
+    assert set(result["figures"]["by_seed"]) == {"0", "2", "5"}
     assert all(part["answered"] == 3 for part in result["figures"]["by_seed"].values())
     assert 3 <= result["figures"]["answered"] <= 6
 

@@ -37,9 +37,9 @@ _CODE = (
 
 
 def samples_of(dataset: Dataset, options: argparse.Namespace) -> dict[int, frozenset[str]]:
-    """By seed the ids that it draws; all under the first seed where nothing is drawn."""
+    """By seed the ids that it draws; empty where all are asked."""
     if options.questions is None or options.questions >= len(dataset.questions):
-        return {0: frozenset(question.id for question in dataset.questions)}
+        return {}
     return {
         seed: frozenset(
             question.id
@@ -63,8 +63,8 @@ def plans_of(
 ) -> list[tuple[Chosen, list[Plan]]]:
     """By model the runs it is to answer; the first of all is what the others are compared with."""
     asked = set().union(*samples.values())
-    questions = tuple(question for question in dataset.questions if question.id in asked)
-    base = Variant(options.methods[0], options.policy[0])
+    questions = tuple(one for one in dataset.questions if not samples or one.id in asked)
+    base = Variant("robot" if options.ablate else options.methods[0], options.policy[0])
     variants = {_title(base): base}
     for method in options.methods:
         for policy in options.policy if method == "robot" else options.policy[:1]:
@@ -76,17 +76,22 @@ def plans_of(
         )
         variants[f"{_title(variant)} without {name.replace('_', ' ')}"] = variant
     about = {
-        "seeds": [seed for seed in samples if seed],
+        "seeds": list(samples),
         "text_model": text.name,
         "facts": text.facts is not None,
         "code_sha256": _code(),
     }
-    planned = []
+    planned: list[tuple[Chosen, list[Plan]]] = []
+    titles = set(variants)
     for place, choice in enumerate([options.model, *options.control_model]):
         model = chosen(choice, options.context_tokens)
-        told = variants if place == 0 else {f"{_title(base)}, {model.name}": base}
+        title = f"{_title(base)}, {model.name}"
+        if title in titles and place:
+            title = f"{title} ({place})"  # another file of the same name
+        titles.add(title)
+        told = {title: base} if place else variants
         plans = [
-            Plan(title, dataset, questions, variant, model.about, about) for title, variant in told.items()
+            Plan(name, dataset, questions, variant, model.about, about) for name, variant in told.items()
         ]
         planned.append((model, plans))
     return planned
