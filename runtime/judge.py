@@ -8,6 +8,7 @@ from runtime.grounding import asking_words, content_terms, coverage, language_of
 from runtime.heard import stated_in, unordered
 from runtime.question import Question, is_named
 from runtime.quotes import quote_in, speaker_in
+from runtime.recall import is_of
 from runtime.say import Speech
 
 MIN_GROUNDED = 0.75
@@ -85,9 +86,9 @@ def fault_of(
 def quotes_answer(quoted: Sequence[Evidence], question: Question) -> bool:
     """Whether memories quoted as they are answer a question, as far as words can tell.
 
-    Each word of the question stands in them (unless they are of another language, where words prove nothing), they
-    tell a time, a number or somebody where it asks for that, and one quotes the person of whom it asks what they said.
-    A question without words of its own asks what was at a time.
+    Each word of the question stands in them (unless they are of another language, where words prove nothing), each
+    person named is met or named in one, they tell a time, a number or somebody where it asks for that, and one quotes
+    the person of whom it asks what they said. A question without words of its own asks what was at a time.
     """
     quotes = [quote_in(item.line) or item.line for item in quoted]
     wanted = [term for term in question.terms if term not in asking_words()]
@@ -97,6 +98,11 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question) -> bool:
         speakers = {speaker_in(item.line) for item in quoted}
         if not speakers & {person.label for person in question.persons}:
             return False
+    if not all(
+        any(is_of(item, person) or is_named(person.label, item.words) for item in quoted)
+        for person in question.persons
+    ):
+        return False
     across = any(language_of(quote) != question.language for quote in quotes)
     borne_out = across or coverage(wanted, "\n".join(item.words for item in quoted)) >= 1.0
     return borne_out and not _untold(question, " ".join(quotes), " ".join(quotes), quotes)

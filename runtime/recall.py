@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_store.records import Hit, Node, NodeKind
+from memory_store.records import Hit, Node, NodeKind, Person
 from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
 from runtime.across_languages import LanguageShift, others
@@ -255,10 +255,15 @@ def _best(hits: Sequence[Hit], count: int) -> list[Hit]:
     return list(best.values())[:count]
 
 
+def is_of(item: Evidence, person: Person) -> bool:
+    """Whether a memory is of somebody: they were seen, spoke or are told of as a person, not only called by name."""
+    own = {*person.face_ids, *person.voice_ids}
+    return any(tag.node_id in own for tag in find_tags(item.text))
+
+
 def _is_tied(item: Evidence, question: Question) -> bool:
-    """Whether a memory tells of one of the persons whom the question names."""
-    named = {node_id for person in question.persons for node_id in (*person.face_ids, *person.voice_ids)}
-    return any(tag.node_id in named for tag in find_tags(item.text))
+    """Whether a memory is of one of the persons whom the question names."""
+    return any(is_of(item, person) for person in question.persons)
 
 
 def without_names(query: str, question: Question, word: str) -> str:

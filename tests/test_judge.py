@@ -96,3 +96,10 @@ def test_what_somebody_said_is_not_answered_by_what_others_said() -> None:
     asked = read_question("What did Leo say about the library?", [LEO], lambda node_id: None, NOW_UTC_S, ZONE)
     assert not quotes_answer([_evidence('Anna says: "The library is closed."')], asked)
     assert quotes_answer([_evidence('Leo says: "The library is closed."')], asked)
+
+
+def test_what_is_asked_of_somebody_is_not_answered_by_what_tells_of_others() -> None:
+    asked = read_question("When is Leo's birthday?", [LEO], lambda node_id: None, NOW_UTC_S, ZONE)
+    assert not quotes_answer([_evidence('Anna says: "Tomorrow is the birthday of my father."')], asked)
+    assert quotes_answer([_evidence('Anna says: "Tomorrow is the birthday of Leo."')], asked)
+    assert quotes_answer([_evidence('<face_102> says: "Tomorrow is my birthday."')], asked)
