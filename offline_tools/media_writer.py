@@ -32,7 +32,7 @@ def write_mp4(
         heard_s = 0.0
         for number, picture in enumerate(pictures):
             if video is None:
-                video = _video_stream(container, picture.shape[1], picture.shape[0], rate_hz)
+                video = video_stream(container, picture.shape[1], picture.shape[0], rate_hz)
             frame = av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="bgr24")
             frame.pts = number
             container.mux(video.encode(frame.reformat(format="yuv420p")))
@@ -45,7 +45,8 @@ def write_mp4(
     part.replace(path)
 
 
-def _video_stream(container: Any, width: int, height: int, rate_hz: int) -> Any:
+def video_stream(container: Any, width: int, height: int, rate_hz: int) -> Any:
+    """A new H.264 stream of a container, with the first encoder there is."""
     name = next(name for name in _ENCODERS if name in av.codecs_available)
     stream = container.add_stream(name, rate=rate_hz)
     stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
