@@ -18,6 +18,7 @@ from drivers.media import Frame
 from memory_store.store import MemoryStore
 from models.faces import FaceDetector, FaceEmbedder
 from models.images import Image
+from models.keyframes import scene_change, thumbnail
 from models.objects import ObjectBox, ObjectDetector
 from offline_tools.consent import ConsentRule
 from offline_tools.recordings.video import RATE_HZ, Picture
@@ -25,7 +26,7 @@ from runtime import compose
 from runtime.exemplars import gallery_of
 from runtime.face_identity import BEST_VIEWS, SHORTEST_TRACK_S
 from runtime.gallery import usable
-from runtime.see import FaceLook, FaceTrack, Watcher
+from runtime.see import SCENE_CUT, FaceLook, FaceTrack, Watcher
 
 FACE_SCORE = 0.4  # far below what the robot asks for: what may be a face is hidden
 GROWN = 1.5  # how many times the detector's box is covered, for hair, chin and a head that turns
@@ -104,15 +105,13 @@ class FaceFinder:
     def hidden(self, shown: Iterable[Picture], *, still: bool = False) -> Hidden:
         """What must be covered in pictures that follow one another."""
         boxes: dict[int, list[Box]] = defaultdict(list)
-        all_tracks = may = 0
-        for track in self.tracks(shown):
-            all_tracks += 1
-            if self.may_be_shown(track, still=still):
-                may += 1
-                continue
-            for tick, box in _covered(track.looks):
+        cuts: list[int] = []
+        tracks = list(self.tracks(_with_cuts(shown, cuts)))
+        refused = [track for track in tracks if not self.may_be_shown(track, still=still)]
+        for track in refused:
+            for tick, box in _covered(track.looks, cuts):
                 boxes[tick].append(box)
-        return Hidden(boxes, all_tracks, may)
+        return Hidden(boxes, len(tracks), len(tracks) - len(refused))
 
 
 def cover(picture: Picture, boxes: Sequence[Box]) -> Picture:
@@ -134,12 +133,26 @@ def cover(picture: Picture, boxes: Sequence[Box]) -> Picture:
     return covered
 
 
-def _covered(looks: Sequence[FaceLook]) -> Iterator[tuple[int, Box]]:
-    """For each picture number from a little before a track to a little after it, where its face is or must be."""
+def _with_cuts(shown: Iterable[Picture], cuts: list[int]) -> Iterator[Picture]:
+    """The pictures, while the numbers of those with which another scene begins are noted."""
+    before = None
+    for tick, picture in enumerate(shown):
+        shape = thumbnail(picture)
+        if before is not None and scene_change(before, shape) > SCENE_CUT:
+            cuts.append(tick)
+        before = shape
+        yield picture
+
+
+def _covered(looks: Sequence[FaceLook], cuts: Sequence[int]) -> Iterator[tuple[int, Box]]:
+    """For each picture number from a little before a track to a little after it, where its face is or must be.
+
+    A cut ends it: behind it there is another scene.
+    """
     ticks = [round(look.time_s * RATE_HZ) for look in looks]
     boxes = np.array([[look.x, look.y, look.width, look.height] for look in looks])
-    for tick in range(max(0, ticks[0] - BEYOND_TICKS), ticks[-1] + BEYOND_TICKS + 1):
+    first = max([0, ticks[0] - BEYOND_TICKS, *(cut for cut in cuts if cut <= ticks[0])])
+    last = min([ticks[-1] + BEYOND_TICKS, *(cut - 1 for cut in cuts if cut > ticks[-1])])
+    for tick in range(first, last + 1):
         x, y, wide, high = (float(np.interp(tick, ticks, boxes[:, column])) for column in range(4))
-        yield tick, (
-            x - wide * (GROWN - 1) / 2, y - high * (GROWN - 1) / 2, wide * GROWN, high * GROWN
-        )  # fmt: skip
+        yield tick, (x - wide * (GROWN - 1) / 2, y - high * (GROWN - 1) / 2, wide * GROWN, high * GROWN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from models.voices import VoiceActivity
 from offline_tools.recordings.video import SAMPLE_RATE_HZ, Samples
 from offline_tools.remembered import Stretch
 
-MARGIN_S = 0.2  # a word begins before it is heard as speech and fades after
+MARGIN_S = 0.4  # a word begins before it is heard as speech and fades after
 _ROUNDS = 3
 
 
@@ -34,13 +34,16 @@ def silence(
 
     heard: all utterances, in seconds of `samples`. An utterance without a voice tag may not be heard.
     """
-    allowed, forbidden = np.zeros(samples.size, bool), np.zeros(samples.size, bool)
+    allowed, forbidden, around = (np.zeros(samples.size, bool) for _ in range(3))
     for one in heard:
-        known = one.tag is not None and one.tag.kind == "voice" and one.tag not in refused
-        _mark(allowed if known else forbidden, one.start_s, one.end_s, 0.0 if known else MARGIN_S)
+        if one.tag is not None and one.tag.kind == "voice" and one.tag not in refused:
+            _mark(allowed, one.start_s, one.end_s, 0.0)
+        else:
+            _mark(forbidden, one.start_s, one.end_s, 0.0)
+            _mark(around, one.start_s, one.end_s, MARGIN_S)
     allowed &= ~forbidden
-    samples = np.where(forbidden, np.float32(0), samples).astype(np.float32)
-    silenced = forbidden.copy()
+    silenced = (forbidden | around) & ~allowed
+    samples = np.where(silenced, np.float32(0), samples).astype(np.float32)
     for _ in range(_ROUNDS):
         stray = _speech(samples, activity) & ~allowed
         if not stray.any():
@@ -62,8 +65,3 @@ def _speech(samples: Samples, activity: VoiceActivity, margin_s: float = MARGIN_
 def _mark(mask: NDArray[np.bool_], start_s: float, end_s: float, margin_s: float) -> None:
     first, last = (round(at * SAMPLE_RATE_HZ) for at in (start_s - margin_s, end_s + margin_s))
     mask[max(0, first) : max(0, last)] = True
-
-
-def tags_of(heard: Sequence[Stretch]) -> frozenset[Tag]:
-    """Everybody who is heard and known."""
-    return frozenset(one.tag for one in heard if one.tag is not None)
