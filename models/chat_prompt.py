@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import jinja2
 from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
+from models.control_texts import ControlTexts
 from models.errors import ModelError
 from models.language import Message
 
@@ -24,12 +24,11 @@ class ChatPrompt:
             self._formatter = Jinja2ChatFormatter(template=template, eos_token=eos, bos_token=bos)
         except jinja2.TemplateError as error:
             raise ModelError(f"the model's chat template is faulty: {error}") from error
-        longest_first = sorted((text for text in control_texts if len(text) > 1), key=len, reverse=True)
-        self._control = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+        self._control = ControlTexts(control_texts)
 
     def harmless(self, text: str) -> str:
-        """`<|im_end|>` becomes `< |im_end|>`, which no tokenizer takes for the control token."""
-        return self._control.sub(lambda match: f"{match.group()[0]} {match.group()[1:]}", text)
+        """See ControlTexts."""
+        return self._control.harmless(text)
 
     def render(self, messages: Sequence[Message], marker: str = "") -> str:
         """The prompt up to where the assistant speaks; a marker stands for each picture and sound."""

@@ -6,8 +6,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from offline_tools.errors import OfflineToolError
 from offline_tools.extras import missing_extra
-from offline_tools.train.errors import TrainingError
 
 TRAININGS = {"sft": "offline_tools.train.sft"}  # module of each, with main(arguments) -> exit code
 
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         status: int = importlib.import_module(TRAININGS[name]).main(arguments[1:])
         return status
-    except TrainingError as error:
+    except OfflineToolError as error:
         return _fail(name, str(error))
     except ModuleNotFoundError as error:
         sentence = missing_extra(error)
