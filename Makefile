@@ -25,6 +25,7 @@ test: scene check
 
 test-training: setup-training
 	$(BIN)/hearsight models fetch $(TRAINED_FROM)
+	$(TRAINING)/bin/python -m offline_tools.export source
 	$(TRAINING)/bin/pytest -q -m training tests/training
 
 check: setup
