@@ -11,9 +11,13 @@ from models.language_process import LanguageProcess
 from models.manifest import Manifest
 from offline_tools.endpoint import Endpoint
 from offline_tools.errors import OfflineToolError
+from runtime.compose import Parts
 from runtime.config import Settings
+from runtime.errors import HearsightError
 
-CHOICES = "URL#MODEL (OpenAI-compatible), FILE.gguf[,MMPROJ.gguf], or a name of models/manifest.yaml"
+CHOICES = (
+    "URL#MODEL (OpenAI-compatible), FILE.gguf[,MMPROJ.gguf], a name of models/manifest.yaml, or installed"
+)
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 
@@ -36,7 +40,7 @@ def open_model(
         if choice.partition(",")[0].endswith(".gguf"):
             return _file(choice, context_tokens, threads)
         return _of_manifest(choice, context_tokens, threads, settings or Settings())
-    except ModelError as error:
+    except (ModelError, HearsightError) as error:
         raise OfflineToolError(f"{choice!r} is no usable model ({error}); give {CHOICES}") from error
 
 
@@ -46,7 +50,7 @@ def has_senses(choice: str) -> bool:
         return True
     if choice.endswith(".gguf"):
         return False
-    return Manifest.load().entry(choice).role == "omni"
+    return _parts(choice, Settings()).language_has_senses
 
 
 def _endpoint(choice: str, key: str | None, context_tokens: int) -> Endpoint:
@@ -80,14 +84,19 @@ def _file(choice: str, context_tokens: int, threads: int) -> LanguageProcess:
 
 
 def _of_manifest(choice: str, context_tokens: int, threads: int, settings: Settings) -> LanguageProcess:
-    entry = Manifest.load().entry(choice)
-    if entry.role not in ("language", "omni"):
-        raise OfflineToolError(f"model {choice} is for {entry.role}, not for language: give {CHOICES}")
-    directory = entry.require(settings.models.dir)
+    files = _parts(choice, settings).language_files
+    if files is None:
+        raise OfflineToolError(f"{choice!r} means no model at all: give {CHOICES}")
     return LanguageProcess(
-        directory / entry.main_file,
-        mmproj_path=directory / entry.mmproj_file if entry.mmproj_file else None,
+        files.directory / files.entry.main_file,
+        mmproj_path=files.directory / files.entry.mmproj_file if files.entry.mmproj_file else None,
         context_tokens=context_tokens,
         threads=threads,
-        name=choice,
+        name=files.name or files.entry.id,
     )
+
+
+def _parts(choice: str, settings: Settings) -> Parts:
+    """The robot's own parts with this model, so that `installed` is the bundle that was installed."""
+    models = settings.models.model_copy(update={"language": choice})
+    return Parts(settings.model_copy(update={"models": models}), Manifest.load())
