@@ -219,12 +219,16 @@ def test_ablations_policies_methods_and_other_models_stand_beside_the_first_run(
     told = capsys.readouterr().out
     last = json.loads(told.splitlines()[-1])
     assert list(last["runs"]) == [
-        "robot", "one shot", "robot, best effort", "robot without semantic", "robot without equivalences",
+        "robot", "robot, best effort", "one shot", "robot without semantic", "robot without equivalences",
         "robot without instruction", "robot without reasoning", "robot without round zero", f"robot, {JUDGE}",
     ]  # fmt: skip
     same = last["differences"][f"robot, {JUDGE}"]
     assert same["right"]["mean"] == 0.0 and same["right"]["n"] == 6 and same["found"]["n"] == 4
     assert "without semantic: the memories hold nothing of it" in told
+    assert bench.run(*arguments(bench), "--ablate", "semantic") == 0
+    assert "without semantic: the memories hold nothing of it" in capsys.readouterr().out, (
+        "though all was answered"
+    )
     switches = {row["title"]: row["switches"] for row in _records(bench)}
     assert switches["robot without round zero"]["round_zero"] is False
     assert sum(not value for row in switches.values() for value in row.values()) == 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from offline_tools.bench.answer_methods import Answered
 
@@ -15,7 +15,8 @@ class Given:
     short: in the few words that token F1 is counted on; choice: the letter of the option that it means; cited, found:
     of the question's evidence what stands under the answer, and what was found for it at all, None where the
     annotations name none; failure: what went wrong with the model meanwhile; refused: why the question could not be
-    asked at all; fingerprint: of the memory that was asked; commit: of the code.
+    asked at all; fingerprint: of the memory that was asked; commit: of the code; removable: how much of the memory
+    ablations can take away.
     """
 
     id: str
@@ -28,6 +29,7 @@ class Given:
     refused: str
     fingerprint: str
     commit: str
+    removable: dict[str, int] = field(default_factory=dict)
 
     @property
     def text(self) -> str:

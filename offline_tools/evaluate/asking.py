@@ -151,6 +151,7 @@ def _given(
         refused=refused,
         fingerprint=memory.fingerprint,
         commit=asking.commit,
+        removable=memory.removable,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -92,7 +92,7 @@ def _tell(
             ("run", "judged", "right, %", "right", "F1", "found"),
             rows_of(items),
         )
-        _warn_of_nothing_to_remove(runs, options.ablate)
+        _warn_of_nothing_to_remove(items.values(), options.ablate)
     told = {
         "evaluation": options.dataset,
         "complete": all(whole),
@@ -157,14 +157,10 @@ def _standing(run: Run, judge: Judge, figures: dict[str, Any], now_utc_s: float)
     )
 
 
-def _warn_of_nothing_to_remove(runs: Sequence[Run], ablated: Sequence[str]) -> None:
-    counts: dict[str, int] = {}
-    for run in runs:
-        for found in run.removable.values():
-            for name, count in found.items():
-                counts[name] = max(counts.get(name, 0), count)
+def _warn_of_nothing_to_remove(runs: Iterable[Sequence[Scored]], ablated: Sequence[str]) -> None:
+    told = [one.given.removable for items in runs for one in items]
     for name in ablated:
-        if counts.get(name) == 0:
+        if told and all(counts.get(name) == 0 for counts in told):
             print(f"  without {name}: the memories hold nothing of it, so that nothing was taken away")
 
 

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from drivers.media import DriverError
@@ -61,7 +62,7 @@ class Memory:
     where: Remembered = field(default_factory=Remembered)
     dialogue: Dialogue | None = None
 
-    @property
+    @cached_property
     def removable(self) -> dict[str, int]:
         """What the ablations of memory take away: conclusions and facts, and faces that are one with a voice."""
         people = self.store.people()

@@ -13,6 +13,7 @@ from offline_tools.evaluate.memories import TextModel
 from offline_tools.evaluate.questions import Dataset
 from offline_tools.evaluate.runs import Plan
 from offline_tools.evaluate.sampling import drawn
+from runtime.control import Policy
 from runtime.control_switches import ControlSwitches
 
 _CODE = (
@@ -64,12 +65,13 @@ def plans_of(
     """By model the runs it is to answer; the first of all is what the others are compared with."""
     asked = set().union(*samples.values())
     questions = tuple(one for one in dataset.questions if not samples or one.id in asked)
-    base = Variant("robot" if options.ablate else options.methods[0], options.policy[0])
-    variants = {_title(base): base}
-    for method in options.methods:
-        for policy in options.policy if method == "robot" else options.policy[:1]:
-            variant = Variant(method, policy)
-            variants.setdefault(_title(variant), variant)
+    only: tuple[Policy, ...] = ("abstain",)
+    ways = [
+        Variant(method, policy)
+        for method in (["robot", *options.methods] if options.ablate else options.methods)
+        for policy in (options.policy if method == "robot" else only)
+    ]
+    base, variants = ways[0], {_title(variant): variant for variant in ways}
     for name in options.ablate:
         variant = replace(
             Variant("robot", options.policy[0]), switches=replace(ControlSwitches(), **{name: False})

@@ -64,8 +64,7 @@ class Plan:
 class Run:
     """A run's folder.
 
-    missing: memories that could not be asked, with reasons; stopped: why it holds fewer answers than it might;
-    removable: by memory that was asked now, what ablations of memory take away.
+    missing: memories that could not be asked, with reasons; stopped: why it holds fewer answers than it might.
     """
 
     def __init__(self, plan: Plan, root: Path) -> None:
@@ -74,7 +73,6 @@ class Run:
         self.directory = root / plan.dataset.name / f"{_slug(plan.title)}-{plan.key}"
         self.stopped = ""
         self.missing: dict[str, str] = {}
-        self.removable: dict[str, dict[str, int]] = {}
         self._fingerprints: dict[str, str | None] = {}
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -118,7 +116,6 @@ class Run:
             return
         try:
             with memories.open(name) as memory:
-                self.removable[name] = memory.removable
                 self._fingerprints[name] = memory.fingerprint
                 self._ask(asking, memory, wanted, file, pace)
         except MemoryUnusable as error:
@@ -150,37 +147,39 @@ class Run:
         with LinesFile(self.directory / "verdicts.jsonl", Verdict) as file:
             known = _of_judge(file.records, judge.name)
             left = [
-                question
+                (question, answers[question.id])
                 for question in self.plan.questions
                 if question.id in answers and not _holds(known.get(question.id), answers[question.id])
             ]
             failures = 0
             for start in range(0, len(left), pace.at_once):
                 batch = left[start : start + pace.at_once]
-                rulings: dict[str, Ruling] = {}
-                jobs = [
-                    partial(_rule, judge, question, answers[question.id], failures < IN_A_ROW, rulings)
-                    for question in batch
-                ]
-                try:
-                    in_threads(jobs, pace)
-                    pace.check()
-                except TimeIsUp:
-                    self.stopped = self.stopped or "the time was up"
-                for question in batch:
-                    ruling = rulings.get(question.id)
-                    if ruling is None or (ruling.right is None and not ruling.attempts):
-                        continue
-                    file.append(
-                        Verdict(question.id, judge.name, answers[question.id].digest, **asdict(ruling))
-                    )
+                for (question, given), ruling in self._rulings(judge, batch, failures < IN_A_ROW, pace):
+                    file.append(Verdict(question.id, judge.name, given.digest, **asdict(ruling)))
                     pace.tell(f"{self.plan.title}: judged {question.id}")
                     if ruling.attempts:
                         failures = 0 if ruling.reply else failures + 1
                         if failures >= IN_A_ROW:
                             self.stopped = f"the judge failed {failures} times in a row: {ruling.reason}"
                 if pace.is_over:
+                    self.stopped = self.stopped or "the time was up"
                     return
+
+    def _rulings(
+        self, judge: Judge, batch: Sequence[tuple[Question, Given]], ask_model: bool, pace: Pace
+    ) -> list[tuple[tuple[Question, Given], Ruling]]:
+        """What came of a few answers, at once; those of which nothing came are left out."""
+        rulings: dict[int, Ruling] = {}
+
+        def rule(place: int) -> None:
+            rulings[place] = judge.ruling(*batch[place], ask=ask_model)
+
+        try:
+            in_threads([partial(rule, place) for place in range(len(batch))], pace)
+        except TimeIsUp:
+            self.stopped = self.stopped or "the time was up"
+        told = [(batch[place], ruling) for place, ruling in sorted(rulings.items())]
+        return [(one, ruling) for one, ruling in told if ruling.right is not None or ruling.attempts]
 
     def answers(self) -> dict[str, Given]:
         """The latest answers, by question, of memories as they are now, as far as that is known."""
@@ -190,7 +189,8 @@ class Run:
         return {
             id: given
             for id, given in latest.items()
-            if self._fingerprints.get(memory_of[id], given.fingerprint) == given.fingerprint
+            if id in memory_of
+            and self._fingerprints.get(memory_of[id], given.fingerprint) == given.fingerprint
         }
 
     def scored(self, judge: Judge) -> list[Scored]:
@@ -202,12 +202,6 @@ class Run:
             id: one for id, one in verdicts.items() if id in answers and one.digest == answers[id].digest
         }
         return scored(self.plan.questions, answers, current, self.plan.dataset.f1)
-
-
-def _rule(
-    judge: Judge, question: Question, given: Given, ask_model: bool, rulings: dict[str, Ruling]
-) -> None:
-    rulings[question.id] = judge.ruling(question, given, ask=ask_model)
 
 
 def _latest(records: Sequence[Given]) -> dict[str, Given]:
