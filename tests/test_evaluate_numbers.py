@@ -134,6 +134,27 @@ def test_answers_that_are_marked_have_a_score() -> None:
     assert (silent.right, silent.score) == (False, 0.0)
 
 
+@pytest.mark.parametrize(
+    ("answer", "truth", "asked"),
+    [
+        ("Ben works as a nurse (on Monday 2 March 2026 at 07:40).", "nurse", "Ben works as a nurse."),
+        ("小美喜欢绿茶（2026年3月2日16:30）。不喜欢咖啡（昨天19:20）。", "绿茶", "小美喜欢绿茶。不喜欢咖啡。"),
+        ("He left (on Monday 2 March 2026 at 07:40).", "on Monday", "He left (on Monday 2 March 2026 at 07:40)."),
+        ("He left (on Monday 2 March 2026 at 07:40).", "2 March", "He left (on Monday 2 March 2026 at 07:40)."),
+        ("他走了（2026年3月2日星期一16:30）。", "星期一", "他走了（2026年3月2日星期一16:30）。"),
+        ("In the kitchen (the small one).", "kitchen", "In the kitchen (the small one)."),
+        ("(yesterday at 19:20)", "a cup", "(yesterday at 19:20)"),
+    ],
+)  # fmt: skip
+def test_when_a_memory_is_from_is_kept_from_the_judge_unless_the_truth_is_a_time(
+    answer: str, truth: str, asked: str
+) -> None:
+    language = ScriptedLanguage(["no"])
+    judge = Judge(language, {"name": "x"}, code_first=False)
+    judge.ruling(Question("q", "m", "What?", truth, ("t",)), given(answer))
+    assert language.calls[0].messages[-1].content.endswith(f"Answer given: {asked}")
+
+
 def test_two_judges_are_one_only_if_all_of_them_is_the_same() -> None:
     one = Judge(None, {"name": "x", "sha256": "1"})
     assert one.name == Judge(ScriptedLanguage([]), {"name": "x", "sha256": "1"}).name

@@ -28,6 +28,13 @@ _REPLY_TOKENS = 8
 _REPLY_TOKENS_FREE = 1024  # for a model whose reply no grammar holds, and which may think aloud first
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
 _MARK = re.compile(r"\W*(?:your mark\W+|mark\W+)?([1-5])(?!\d|\.\d)", re.IGNORECASE)
+_MOMENT = re.compile(r"\s*[(（][^()（）]*\d{1,2}:\d\d[^()（）]*[)）]")
+_TELLS_TIME = re.compile(
+    r"\d|\b(?:today|yesterday|tomorrow|noon|midnight|morning|afternoon|evening|night|ago|o'clock|days?|weeks?|months?"
+    r"|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december|spring|summer|autumn|winter)\b|[今明昨前后]天|[早晚]上|上午|下午|点|月|号|周|星期|年",
+    re.IGNORECASE,
+)
 _VERDICT = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 
 
@@ -73,7 +80,12 @@ class Judge:
     def about(self) -> dict[str, Any]:
         """Which judge this is; two with the same may be compared."""
         digest = hashlib.sha256(self.prompt.encode()).hexdigest()[:16]
-        return {**self._about, "code_first": self._code_first, "prompt_sha256": digest}
+        return {
+            **self._about,
+            "code_first": self._code_first,
+            "moments": "left out",
+            "prompt_sha256": digest,
+        }
 
     @property
     def prompt(self) -> str:
@@ -158,7 +170,17 @@ def _by_rule(question: Question, given: Given) -> bool | None:
 def _case(question: Question, truths: Sequence[str], given: Given) -> list[Message]:
     """What the judge is asked; the answer on one line, so that nothing in it reads as a line of the case."""
     frame = _rubric_case if question.rubric else _mark_case if question.marked else judge_messages
-    return frame(question.text, _told(truths), " ".join(given.text.split()))
+    return frame(question.text, _told(truths), without_moments(" ".join(given.text.split()), truths))
+
+
+def without_moments(answer: str, truths: Sequence[str]) -> str:
+    """An answer without the notes of when its memories are from, in brackets, unless a truth tells of a time.
+
+    Small models take a right answer with such a note for another one.
+    """
+    if any(_TELLS_TIME.search(truth) for truth in truths):
+        return answer
+    return _MOMENT.sub("", answer).strip() or answer
 
 
 def _rubric_case(question: str, truth: str, answer: str) -> list[Message]:
