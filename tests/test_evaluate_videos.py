@@ -13,6 +13,8 @@ from models.errors import ModelError
 from models.language import Message
 from offline_tools.evaluate.errors import EvaluateError
 from offline_tools.evaluate.memories import Memories, MemoryUnusable, first_unknown
+from offline_tools.memorize_many import Outcome
+from runtime.config import Settings
 from tests.evaluated import TEXT, Bench
 from tests.household import embed_words
 from tests.scripted_language import ScriptedLanguage
@@ -196,19 +198,21 @@ def test_a_memory_is_made_of_a_video_once_and_goes_on_where_it_was_stopped(tmp_p
     (videos / "kitchen.mkv").touch()
     made: list[bool] = []
 
-    def make(directory: Path, video: Path) -> None:
-        assert video == videos / "kitchen.mkv"
-        made.append((directory / "begun").exists())
-        (directory / "begun").touch()
+    def make(video: str, out: str, settings: Settings) -> Outcome:
+        assert (video, out) == (str(videos / "kitchen.mkv"), str(folder))
+        directory = folder / "kitchen-0123456789abcdef"
+        made.append(directory.exists())
         if len(made) == 1:
-            raise ModelError("out of memory")
+            directory.mkdir(parents=True)
+            return Outcome(video, str(directory), fault="out of memory")
         write_memory(directory)
+        (directory / "memorized.json").write_text("{}", encoding="utf-8")
+        return Outcome(video, str(directory), 4, 4)
 
     memories = Memories(TEXT, {}, folder=folder, videos=videos, make=make)
     assert memories.missing(["kitchen", "attic"]) == {"attic": f"no memory in {folder}; no video in {videos}"}
     with pytest.raises(MemoryUnusable, match=r"no memory can be made of .*kitchen\.mkv: out of memory"):
         memories.open("kitchen").__enter__()
-    assert not (folder / "kitchen").exists()
     for _ in range(2):
         with memories.open("kitchen") as memory:
             assert len(memory.store.clips()) == 4 and memory.asked_utc_s == BEGAN_UTC_S + 120

@@ -15,17 +15,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from drivers.media import DriverError
 from memory_store.errors import MemoryStoreError
 from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
-from models.errors import ModelError
 from offline_tools.bench.dialogues import Dialogue, EmbedPassage, Remembered, remember
 from offline_tools.evaluate.errors import EvaluateError, MemoryUnusable
 from offline_tools.evaluate.m3bench import CLIP_S
-from offline_tools.memorize_video import memorize_video, parts_for
+from offline_tools.memorize_many import Outcome, memorize_one
 from runtime.config import Settings
-from runtime.errors import HearsightError
 from runtime.facts import FactLearner
 from runtime.grounded import GroundedLine
 from runtime.quotes import quote_in
@@ -90,9 +87,9 @@ class Memories:
         *,
         folder: Path | None = None,
         videos: Path | None = None,
-        make: Callable[[Path, Path], None] | None = None,
+        make: Callable[[str, str, Settings], Outcome] = memorize_one,
     ) -> None:
-        """make: what writes the memory of a video, `memorized` if nothing else is said. Raises EvaluateError."""
+        """make: what writes the memory of a video below a folder. Raises EvaluateError."""
         for place, option in ((folder, "--memories"), (videos, "--videos")):
             if place is not None and place.exists() and not place.is_dir():
                 raise EvaluateError(f"{option} {place}: no folder")
@@ -102,7 +99,7 @@ class Memories:
             raise EvaluateError("--videos needs --memories DIR, the folder in which the memories are kept")
         self._text, self._dialogues = text, dialogues
         self._folder, self._videos = folder, videos
-        self._make = make or memorized
+        self._make = make
 
     def missing(self, names: Iterable[str]) -> dict[str, str]:
         """Of these memories those that cannot be had, with the reason."""
@@ -190,22 +187,14 @@ class Memories:
         return next((path for path in paths if path.is_file()), None)
 
     def _made(self, name: str) -> Path:
-        """The memory of a video, made beside the others; it gets its name when it is whole, and may go on before."""
+        """The memory that is made of a video beside the others; one that was begun goes on."""
         video, folder = self._video(name), self._folder
         if video is None or folder is None:
             raise MemoryUnusable(f"{name}: {self._missing(name)}")
-        part = folder / f"{name}.part"
-        try:
-            part.mkdir(parents=True, exist_ok=True)
-            self._make(part, video)
-            return part.rename(folder / name)
-        except (DriverError, HearsightError, ModelError, MemoryStoreError, OSError) as error:
-            raise MemoryUnusable(f"no memory can be made of {video}: {error}") from error
-
-
-def memorized(directory: Path, video: Path) -> None:
-    """Let the robot see and hear a video, without a language model, into the memory of a directory."""
-    memorize_video(parts_for(Settings(), directory), video)
+        outcome = self._make(str(video), str((folder / name).parent), Settings())
+        if outcome.fault:
+            raise MemoryUnusable(f"no memory can be made of {video}: {outcome.fault}")
+        return Path(outcome.memory)
 
 
 def learn_facts(store: MemoryStore, where: Remembered, learner: FactLearner) -> int:
