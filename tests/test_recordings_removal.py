@@ -176,6 +176,19 @@ def test_the_memorys_own_clips_lose_the_same_people(recorded: tuple[Path, Path],
     assert faces <= 1  # the resident's, where a key frame shows them
 
 
+def test_a_replay_is_compared_with_what_it_gave_before(
+    recorded: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    golden = tmp_path / "visit.golden.json"
+    assert main(["replay", str(recorded[0]), "--golden", str(golden), "--write"]) == 0
+    text = golden.read_text()
+    assert text.count("is in view.") == 3 and text.count(" says: ") == 3
+    assert main(["replay", str(recorded[0]), "--golden", str(golden)]) == 0
+    golden.write_text(text.replace("<face_5>", "<face_9>"))
+    assert main(["replay", str(recorded[0]), "--golden", str(golden)]) == 1
+    assert "<face_9>" in capsys.readouterr().out
+
+
 class Stubborn:
     """A voice detector that always finds speech at the same place."""
 

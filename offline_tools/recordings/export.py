@@ -14,26 +14,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import cv2
-import numpy as np
-
 from drivers.sound_file import decode_flac, encode_flac
 from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
-from models.keyframes import encode_jpeg
 from models.voices import VoiceActivity
 from offline_tools.chatml_media import file_sha256
 from offline_tools.consent import ConsentRule
 from offline_tools.errors import OfflineToolError
 from offline_tools.recordings import video as media
-from offline_tools.recordings.faces import Box, FaceFinder, cover
+from offline_tools.recordings.faces import ROUNDS, Box, FaceFinder, cover
 from offline_tools.recordings.labels import Label, Labels, write_labels
 from offline_tools.recordings.voices import silence
 from offline_tools.remembered import RememberedClip, Stretch, remembered_clips
 from runtime import compose
 from runtime.media_files import MediaFiles, sound_name
-
-_ROUNDS = 4
 
 
 @dataclass(frozen=True)
@@ -95,7 +89,7 @@ class Exporter:
             nodes = self._store.nodes(kinds=["image"], clip_id=told.clip.id)
             kept = [node for node in nodes if node.provenance.get("source") == "keyframe"]
             for number, node in enumerate(kept):
-                jpeg, tracks, may = self.still(files.read(str(node.provenance["file"]["path"])))
+                jpeg, tracks, may = self._faces.still(files.read(str(node.provenance["file"]["path"])))
                 (folder / f"{number}.jpg").write_bytes(jpeg)
                 hidden, shown = hidden + tracks - may, shown + may
             flac = files.find(sound_name(told.clip.id))
@@ -107,28 +101,6 @@ class Exporter:
             yield Removed(
                 folder.name, hidden, shown, 1, silenced_s, kept_s, file_sha256(folder / "lines.json")
             )
-
-    def still(self, jpeg: bytes) -> tuple[bytes, int, int]:
-        """A picture without faces that may not be shown; how many faces it has, and how many stay.
-
-        Raises OfflineToolError where one is still found.
-        """
-        image = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR)
-        if image is None:
-            raise OfflineToolError(
-                "a key frame of the memory cannot be decoded: `hearsight memory verify` says which"
-            )
-        picture = np.asarray(image, np.uint8)
-        first = self._faces.hidden([picture], still=True)
-        boxes = list(first.boxes.get(0, ()))
-        for _ in range(_ROUNDS):
-            covered = encode_jpeg(cover(picture, boxes), longest_side_px=max(picture.shape[:2]))
-            again = np.asarray(cv2.imdecode(np.frombuffer(covered, np.uint8), cv2.IMREAD_COLOR), np.uint8)
-            more = self._faces.hidden([again], still=True).boxes.get(0, ())
-            if not more:
-                return covered, first.tracks, first.shown
-            boxes += more
-        raise OfflineToolError("a face is still found in a key frame after covering it")
 
     def lines(self, told: RememberedClip) -> list[str]:
         """The lines of a clip that tell of nobody who has not agreed, nor of what strangers said."""
@@ -147,7 +119,7 @@ class Exporter:
         found = self._faces.hidden(media.pictures(path))
         for tick, more in found.boxes.items():
             boxes[tick] += more
-        for number in range(1, _ROUNDS + 1):
+        for number in range(1, ROUNDS + 1):
             shown = (cover(picture, boxes.get(tick, ())) for tick, picture in enumerate(media.pictures(path)))
             media.write(target, shown, samples)
             left = self._faces.hidden(media.pictures(target))
@@ -157,7 +129,7 @@ class Exporter:
                 boxes[tick] += more
         target.unlink()
         raise OfflineToolError(
-            f"{path}: faces are still found after covering it {_ROUNDS} times: not handed out"
+            f"{path}: faces are still found after covering it {ROUNDS} times: not handed out"
         )
 
     def _sound(self, told: RememberedClip, flac: bytes | None, target: Path) -> tuple[float, float]:

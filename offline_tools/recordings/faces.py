@@ -18,9 +18,10 @@ from drivers.media import Frame
 from memory_store.store import MemoryStore
 from models.faces import FaceDetector, FaceEmbedder
 from models.images import Image
-from models.keyframes import scene_change, thumbnail
+from models.keyframes import encode_jpeg, scene_change, thumbnail
 from models.objects import ObjectBox, ObjectDetector
 from offline_tools.consent import ConsentRule
+from offline_tools.errors import OfflineToolError
 from offline_tools.recordings.video import RATE_HZ, Picture
 from runtime import compose
 from runtime.exemplars import gallery_of
@@ -31,6 +32,7 @@ from runtime.see import SCENE_CUT, FaceLook, FaceTrack, Watcher
 FACE_SCORE = 0.4  # far below what the robot asks for: what may be a face is hidden
 GROWN = 1.5  # how many times the detector's box is covered, for hair, chin and a head that turns
 BEYOND_TICKS = 3  # before a track begins and after it ends: the detector is late
+ROUNDS = 4  # of covering and looking again
 _PATCHES = 3
 _WINDOW_TICKS = 30 * RATE_HZ
 
@@ -112,6 +114,33 @@ class FaceFinder:
             for tick, box in _covered(track.looks, cuts):
                 boxes[tick].append(box)
         return Hidden(boxes, len(tracks), len(tracks) - len(refused))
+
+    def still(self, jpeg: bytes) -> tuple[bytes, int, int]:
+        """A picture without faces that may not be shown; how many faces it has, and how many of them stay.
+
+        Raises OfflineToolError where it cannot be decoded, or a face is still found in it.
+        """
+        picture = _decoded(jpeg)
+        found = self.hidden([picture], still=True)
+        boxes = list(found.boxes.get(0, ()))
+        if not boxes:
+            return jpeg, found.tracks, found.shown
+        for _ in range(ROUNDS):
+            covered = encode_jpeg(cover(picture, boxes), longest_side_px=max(picture.shape[:2]))
+            more = self.hidden([_decoded(covered)], still=True).boxes.get(0, ())
+            if not more:
+                return covered, found.tracks, found.shown
+            boxes += more
+        raise OfflineToolError(f"a face is still found in a picture after covering it {ROUNDS} times")
+
+
+def _decoded(jpeg: bytes) -> Picture:
+    image = cv2.imdecode(np.frombuffer(jpeg, np.uint8), cv2.IMREAD_COLOR) if jpeg else None
+    if image is None:
+        raise OfflineToolError(
+            "a picture of the memory cannot be decoded: `hearsight memory verify` says which"
+        )
+    return np.asarray(image, np.uint8)
 
 
 def cover(picture: Picture, boxes: Sequence[Box]) -> Picture:

@@ -5,7 +5,7 @@ A replay has its video; a robot's own memory has the key frames and, with a mode
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,17 +55,22 @@ class Material:
 
 
 class MemoryMaterial:
-    """The clips of a memory with what the robot kept of them."""
+    """The clips of a memory with what the robot kept of them.
 
-    def __init__(self, store: MemoryStore, data_dir: Path) -> None:
+    clean: makes a picture one that may be used, since a face that was in view for a moment has no line.
+    """
+
+    def __init__(self, store: MemoryStore, data_dir: Path, clean: Callable[[bytes], bytes]) -> None:
         self._store = store
         self._files = MediaFiles(data_dir)
+        self._clean = clean
 
     def of(self, told: RememberedClip) -> Material:
-        """Raises MediaFileError or DriverError where a file of the memory is gone or damaged."""
+        """Raises MediaFileError, DriverError or OfflineToolError where a file is gone, damaged or cannot be used."""
         nodes = self._store.nodes(kinds=["image"], clip_id=told.clip.id)
         kept = [node for node in nodes if node.provenance.get("source") == "keyframe"]
-        frames = tuple(self._files.read(str(node.provenance["file"]["path"])) for node in kept)
+        files = (self._files.read(str(node.provenance["file"]["path"])) for node in kept)
+        frames = tuple(self._clean(jpeg) for jpeg in files)
         sound = self._sound(told.clip)
         return Material(told, frames, (), sound, portraits(self._files, told), spoken(told, sound))
 

@@ -17,7 +17,7 @@ from offline_tools.chatml_writer import RowWriter
 from offline_tools.consent import ConsentRule
 from offline_tools.errors import OfflineToolError
 from offline_tools.remembered import RememberedClip, remembered_clips
-from offline_tools.synthesize.annotate import Annotation, Annotators, StageFailed, annotate
+from offline_tools.synthesize.annotate import Annotation, Annotators, annotate
 from offline_tools.synthesize.equivalence import VotingRule, face_of_voices
 from offline_tools.synthesize.material import Material
 from offline_tools.synthesize.meta_clips import meta_clips
@@ -87,7 +87,7 @@ def make_rows(recorded: Recorded, models: Annotators, rules: Rules, writer: RowW
         try:
             material = recorded.material(told)
             annotation = annotate(material, models, faces)
-        except (StageFailed, DriverError, HearsightError) as error:
+        except (OfflineToolError, DriverError, HearsightError) as error:
             tally.skip(where, str(error))
             if 0 < rules.give_up_after <= tally.failing:
                 raise OfflineToolError(

@@ -15,8 +15,10 @@ from memory_store.errors import MemoryStoreError
 from offline_tools.chatml import read_rows
 from offline_tools.chatml_media import file_sha256
 from offline_tools.chatml_writer import RowWriter, write_rows
+from offline_tools.consent import ConsentRule
 from offline_tools.errors import OfflineToolError
 from offline_tools.memorize_video import memorize_video, parts_for
+from offline_tools.recordings.faces import FaceFinder
 from offline_tools.synthesize.annotate import Annotators
 from offline_tools.synthesize.material import MemoryMaterial, ReplayMaterial
 from offline_tools.synthesize.prompts import prompts_sha256
@@ -46,7 +48,7 @@ def synthesize(plan: Plan, models: Annotators, rules: Rules) -> Tally:
         _keep_about(plan.out, about(models, rules), begun=bool(writer.known))
         try:
             for directory in plan.memories:
-                with _memory(plan, directory) as recorded:
+                with _memory(plan, directory, rules.consent) as recorded:
                     make_rows(recorded, models, rules, writer, tally)
             for video in plan.videos:
                 _make_video_rows(plan, video, models, rules, writer, tally)
@@ -88,15 +90,18 @@ def _make_video_rows(
 
 
 @contextmanager
-def _memory(plan: Plan, directory: Path) -> Iterator[Recorded]:
+def _memory(plan: Plan, directory: Path, consent: ConsentRule) -> Iterator[Recorded]:
     if not (directory / "memory.db").is_file():
         raise OfflineToolError(f"no memory in {directory}: name a data directory of a robot")
+    parts = parts_for(plan.settings, directory)
     try:
-        store = compose.open_store(parts_for(plan.settings, directory))
+        store = compose.open_store(parts)
     except MemoryStoreError as error:
         raise OfflineToolError(f"the memory in {directory} cannot be read: {error}") from error
     try:
-        yield Recorded(str(directory), store, MemoryMaterial(store, directory).of)
+        finder = FaceFinder(parts, store, consent)
+        material = MemoryMaterial(store, directory, lambda jpeg: finder.still(jpeg)[0])
+        yield Recorded(str(directory), store, material.of)
     finally:
         store.close()
 

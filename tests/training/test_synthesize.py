@@ -11,22 +11,28 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 
 from models.errors import ModelError
 from models.language import Message
 from offline_tools.chatml import Row, read_rows
+from offline_tools.chosen_model import open_model
 from offline_tools.consent import EVERYBODY, ConsentRule, consent_rule
 from offline_tools.errors import OfflineToolError
 from offline_tools.synthesize.__main__ import main
-from offline_tools.synthesize.annotate import Annotators
+from offline_tools.synthesize.annotate import Annotators, StageFailed, annotate
 from offline_tools.synthesize.equivalence import VotingRule
+from offline_tools.synthesize.material import Material, Sound
 from offline_tools.synthesize.rows import Rules, Tally
 from offline_tools.synthesize.run import Plan, synthesize
 from runtime.config import Settings
 from tests.chat_server import Reply, chat_server, said
-from tests.recordings import SHARED_MEDIA
+from tests.recordings import SHARED_MEDIA, picture, tone
+from tests.remembered import made_up
 from tests.scripted_language import ScriptedLanguage
+from tests.tiny_omni import write_mmproj, write_text_model
 from tests.training.synthesized import answer, make_memory, open_memory
 
 pytest.importorskip("networkx", reason="needs the training extra: make setup-training")
@@ -263,6 +269,27 @@ def test_rows_are_checked_by_command(
     next((tmp_path / "media").rglob("*.jpg")).unlink()
     assert main(["check", str(out)]) == 1
     assert re.search(r"rows\.jsonl:\d: image .*jpg cannot be read", capsys.readouterr().err)
+
+
+def test_an_omni_model_of_ones_own_is_asked_with_pictures_and_sound(tmp_path: Path) -> None:
+    """A tiny random one: it takes the media, and what it writes within the grammar is nonsense, named as such."""
+    write_text_model(tmp_path / "tiny.gguf")
+    write_mmproj(tmp_path / "eyes.gguf")
+    language = open_model(f"{tmp_path / 'tiny.gguf'},{tmp_path / 'eyes.gguf'}", threads=1)
+    told = made_up([(0, 4, 1)], [(0, 4, 2)])
+    jpeg = cv2.imencode(".jpg", np.ascontiguousarray(picture(3, 112, 112)))[1].tobytes()
+    sound = Sound(0.0, tone(4))
+    material = Material(told, (jpeg,), (), sound, {}, {})
+    try:
+        models = Annotators(language, language, language, True, True, max_tokens=40)
+        with pytest.raises(StageFailed, match=r"(captions|episodic|semantic \(\w+\)): tiny wrote"):
+            annotate(material, models, {})
+        deaf = Annotators(None, open_model(f"{tmp_path / 'tiny.gguf'}", threads=1), language, True, True)
+        with pytest.raises(StageFailed, match=r"episodic: .*picture"):
+            annotate(material, deaf, {})
+        deaf.merge.close()
+    finally:
+        language.close()
 
 
 @pytest.mark.timeout(300)
