@@ -7,24 +7,21 @@ which the robot has anyway, bounds a call as a whole; the `openai` package bound
 from __future__ import annotations
 
 import asyncio
-import base64
 import io
 import json
 import time
-import wave
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import aiohttp
-import numpy as np
-from numpy.typing import NDArray
 
 from models.errors import ModelError
-from models.language import Completion, FinishReason, Message
+from models.language import Completion, Message
+from offline_tools.chat_wire import read_completion, read_model_names, wire_message
+from offline_tools.wav_file import SAMPLE_RATE_HZ
 
-SAMPLE_RATE_HZ = 16000
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 529}
 _TOKENS_A_PICTURE = 1000
 _TOKENS_A_SECOND_OF_SOUND = 25
@@ -80,7 +77,9 @@ class Endpoint:
             )
         self._url = url.rstrip("/")
         self._model = model
-        self._headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        self._headers = {"Content-Type": "application/json"}
+        if key is not None:
+            self._headers["Authorization"] = f"Bearer {key}"
         self._context_tokens = context_tokens
         self._grammar_field = grammar_field
         self._retries = Retries() if retries is None else retries
@@ -112,7 +111,7 @@ class Endpoint:
         """
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": [_wire(message) for message in messages],
+            "messages": [wire_message(message) for message in messages],
             "max_tokens": max_tokens,
             "temperature": temperature,
             **({"stop": list(stop)} if stop else {}),
@@ -120,7 +119,7 @@ class Endpoint:
             **self._extra,
         }
         began_s = time.monotonic()
-        reply = asyncio.run(self._reply("POST", "/chat/completions", body, timeout_s, _completion))
+        reply = asyncio.run(self._reply("POST", "/chat/completions", body, timeout_s, read_completion))
         assert isinstance(reply, Completion)
         return Completion(
             reply.text,
@@ -146,7 +145,7 @@ class Endpoint:
 
     def served_models(self, *, timeout_s: float = 10.0) -> list[str]:
         """The names of the models that the endpoint says it has. Raises EndpointError."""
-        found = asyncio.run(self._reply("GET", "/models", None, timeout_s, _model_names))
+        found = asyncio.run(self._reply("GET", "/models", None, timeout_s, read_model_names))
         assert isinstance(found, list)
         return found
 
@@ -182,7 +181,9 @@ class Endpoint:
     ) -> Completion | list[str]:
         try:
             limit = aiohttp.ClientTimeout(total=left_s)
-            async with session.request(method, f"{self._url}{path}", json=body, timeout=limit) as response:
+            async with session.request(
+                method, f"{self._url}{path}", data=_data(body), timeout=limit
+            ) as response:
                 data = await _body(response)
                 if response.status != 200:
                     self._judge(path, response.status, response.headers.get("Retry-After"), data)
@@ -220,47 +221,9 @@ class _Again(Exception):
         self.after_s = after_s
 
 
-def _wire(message: Message) -> dict[str, Any]:
-    """A message as the protocol has it: plain text, or parts with pictures and sound first."""
-    if not message.images and not message.audio:
-        return {"role": message.role, "content": message.content}
-    parts: list[dict[str, Any]] = [
-        {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{_base64(jpeg)}"}}
-        for jpeg in message.images
-    ]
-    parts += [
-        {"type": "input_audio", "input_audio": {"data": _base64(wav_bytes(sound)), "format": "wav"}}
-        for sound in message.audio
-    ]
-    return {"role": message.role, "content": [*parts, {"type": "text", "text": message.content}]}
-
-
-def wav_bytes(samples: NDArray[np.float32]) -> bytes:
-    """Sound, float32 mono 16 kHz in [-1, 1] (n,), as a WAV file with 16 bits."""
-    buffer = io.BytesIO()
-    with wave.open(buffer, "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(SAMPLE_RATE_HZ)
-        file.writeframes((np.clip(samples, -1.0, 1.0) * 32767).astype("<i2").tobytes())
-    return buffer.getvalue()
-
-
-def _completion(reply: Any) -> Completion:
-    """Raises KeyError, TypeError, ValueError or IndexError where the reply is none."""
-    choice = reply["choices"][0]
-    text, why = choice["message"]["content"], choice.get("finish_reason")
-    if not isinstance(text, str) or why == "content_filter":
-        raise ValueError("no text")
-    usage = reply.get("usage") or {}
-    cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-    finish: FinishReason = "length" if why == "length" else "stop"
-    counts = [int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens")]
-    return Completion(text, counts[0], int(cached), counts[1], 0.0, finish)
-
-
-def _model_names(reply: Any) -> list[str]:
-    return [str(model["id"]) for model in reply["data"]]
+def _data(body: dict[str, Any] | None) -> io.BytesIO | None:
+    """As a stream, since pictures and sound make it large."""
+    return None if body is None else io.BytesIO(json.dumps(body).encode())
 
 
 async def _body(response: aiohttp.ClientResponse) -> bytes:
@@ -271,10 +234,6 @@ async def _body(response: aiohttp.ClientResponse) -> bytes:
         if size > _LARGEST_REPLY_BYTES:
             raise _Again(f"its reply has more than {_LARGEST_REPLY_BYTES} bytes")
     return b"".join(parts)
-
-
-def _base64(data: bytes) -> str:
-    return base64.b64encode(data).decode("ascii")
 
 
 def _seconds(retry_after: str | None) -> float:

@@ -73,6 +73,15 @@ def test_pictures_and_sound_stand_before_the_text() -> None:
     assert heard.tolist() == [0, 16383, -16383, 32767]
 
 
+def test_a_minute_of_sound_is_sent_whole_also_again() -> None:
+    noise = np.random.default_rng(1).uniform(-1, 1, 60 * 16000).astype(np.float32)
+    with chat_server(in_turn([Reply(500), said("Rain.")])) as server:
+        message = Message("user", "What is it?", audio=(noise,))
+        Endpoint(server.url, "m", retries=QUICK).complete([message], max_tokens=9)
+    sizes = [len(body["messages"][0]["content"][0]["input_audio"]["data"]) for _, _, body in server.requests]
+    assert sizes[0] == sizes[1] > 2_500_000 and server.requests[1][1]["Content-Type"] == "application/json"
+
+
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_a_busy_or_broken_server_is_asked_again(status: int) -> None:
     with chat_server(in_turn([Reply(status, b"busy"), said("Leo.")])) as server:

@@ -1,6 +1,7 @@
 """Recordings are made with consent, labelled by hand and read strictly, and compared with what they gave before."""
 
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from drivers.replay import Replay
 from offline_tools.chatml_media import file_sha256
 from offline_tools.errors import OfflineToolError
 from offline_tools.recordings.__main__ import main
+from offline_tools.recordings.devices import stopped_after
 from offline_tools.recordings.golden import difference, write_golden
 from offline_tools.recordings.labels import Label, LabelError, Labels, read_labels, write_labels
 from offline_tools.recordings.record import read_sidecar, record, sidecar_path
@@ -117,6 +119,25 @@ def test_a_file_is_taken_over_by_command(tmp_path: Path, capsys: pytest.CaptureF
     assert told["agreed"] == ["Anna"] and told["duration_s"] == pytest.approx(4, abs=0.5)
     assert main(["record", "--from", str(source), "--out", str(out), "--seconds", "0"]) == 1
     assert main(["record", "--from", "gone.mp4", "--out", "x.mp4", "--seconds", "1", "--agreed", "A"]) == 1
+
+
+def test_no_device_is_said_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "robot.yaml"
+    config.write_text("camera: {device: /nowhere}\nmicrophone: {enabled: false}\n")
+    arguments = ["record", "--config", str(config), "--out", str(tmp_path / "a.mp4"), "--seconds", "5"]
+    assert main([*arguments, "--agreed", "Anna"]) == 1
+    assert "no device to record with: " in capsys.readouterr().err
+    config.write_text("camera: {enabled: false}\nmicrophone: {enabled: false}\n")
+    assert main([*arguments, "--agreed", "Anna"]) == 1
+    assert "both are disabled" in capsys.readouterr().err
+
+
+def test_a_device_that_gives_nothing_and_an_interrupt_end_a_recording() -> None:
+    with stopped_after(-2.9) as stop:
+        assert stop.wait(10)
+    with stopped_after(60) as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert stop.is_set()
 
 
 LABELS = Labels("day.mp4", "a" * 64, (Label(0.0, 3.0, "anna", 'bin blue: at "F" two'), Label(2.5, 4, "ben")))

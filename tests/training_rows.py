@@ -8,7 +8,7 @@ import numpy as np
 
 from offline_tools.chatml import MediaKind, Medium, Row, Text, Turn
 from offline_tools.chatml_media import file_sha256
-from offline_tools.endpoint import wav_bytes
+from offline_tools.wav_file import wav_bytes
 from tests.recordings import picture, tone, write_recording
 
 ANSWER = '{"event": "<face_1> greets somebody."}\n{"equivalence": ["<face_1>", "<voice_2>"]}\n'

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
-from drivers.live import LiveSource
 from drivers.media import AudioBlock, DriverError, Frame
 from drivers.replay import Replay
 from memory_store.errors import MemoryStoreError
@@ -19,13 +18,13 @@ from models.errors import ModelError
 from offline_tools.consent import consent_rule
 from offline_tools.errors import OfflineToolError
 from offline_tools.memorize_video import UNDATED_UTC_S, parts_for
+from offline_tools.recordings.devices import live_items, stopped_after
 from offline_tools.recordings.export import Exporter, Removed, write_manifest
 from offline_tools.recordings.golden import difference, replayed, write_golden
 from offline_tools.recordings.labels import Labels, read_labels, write_labels
 from offline_tools.recordings.record import record, until
 from offline_tools.recordings.video import RATE_HZ
 from runtime import compose
-from runtime.commands.devices import camera_of, microphone_of
 from runtime.config import Settings, load_settings
 from runtime.errors import HearsightError
 
@@ -98,28 +97,28 @@ def _settings(options: argparse.Namespace) -> Settings:
 def _record(options: argparse.Namespace) -> int:
     if not 0 < options.seconds <= 86400:
         raise OfflineToolError(f"--seconds {options.seconds:g}: give a length above 0, at most a day")
-    if options.file is not None:
-        replay = Replay(options.file, frame_rate_hz=RATE_HZ)
-        start_utc_s = replay.info.recorded_utc_s or UNDATED_UTC_S
-        items: Iterator[Frame | AudioBlock] = replay.items()
-        source = str(options.file)
-    else:
-        items, start_utc_s, source = _live(_settings(options)), time.time(), "camera and microphone"
-    made = record(
-        options.out,
-        until(items, options.seconds),
-        agreed=options.agreed,
-        start_utc_s=start_utc_s,
-        source=source,
-    )
+    with ExitStack() as stack:
+        if options.file is not None:
+            replay = Replay(options.file, frame_rate_hz=RATE_HZ)
+            start_utc_s = replay.info.recorded_utc_s or UNDATED_UTC_S
+            items: Iterator[Frame | AudioBlock] = replay.items()
+            source = str(options.file)
+        else:
+            stop = stack.enter_context(stopped_after(options.seconds))
+            items, start_utc_s, source = (
+                live_items(_settings(options), stop),
+                time.time(),
+                "camera and microphone",
+            )
+        made = record(
+            options.out,
+            until(items, options.seconds),
+            agreed=options.agreed,
+            start_utc_s=start_utc_s,
+            source=source,
+        )
     print(json.dumps(asdict(made), ensure_ascii=False))
     return 0
-
-
-def _live(settings: Settings) -> Iterator[Frame | AudioBlock]:
-    camera = camera_of(settings) if settings.camera.enabled else None
-    microphone = microphone_of(settings) if settings.microphone.enabled else None
-    return LiveSource(camera, microphone, RATE_HZ).items(threading.Event())
 
 
 def _export(options: argparse.Namespace) -> int:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from offline_tools.chatml import MediaKind, Medium
 from offline_tools.chatml_media import file_sha256
-from offline_tools.endpoint import wav_bytes
 from offline_tools.errors import OfflineToolError
 from offline_tools.media_writer import write_mp4
 from offline_tools.synthesize.material import FRAME_RATE_HZ, Material
+from offline_tools.wav_file import wav_bytes
 
 
 def write_media(folder: Path, row_id: str, material: Material) -> tuple[Medium, ...]:

@@ -54,7 +54,7 @@ def synthesize(plan: Plan, models: Annotators, rules: Rules) -> Tally:
                 _make_video_rows(plan, video, models, rules, writer, tally)
         finally:
             _keep_skipped(plan.out, tally)
-    _in_order(plan.out, tally.order)
+        _in_order(plan.out, tally.order)
     return tally
 
 
