@@ -45,6 +45,12 @@ _TELLS_NUMBER = re.compile(
     r"|[零一二两三四五六七八九十百千万半]",
     re.IGNORECASE,
 )
+_ASKS_COLOUR = re.compile(r"\b(?:what|which) colou?rs?\b|(?:什么|啥|哪种)颜色", re.IGNORECASE)
+_TELLS_COLOUR = re.compile(
+    r"\b(?:red|orange|yellow|green|blue|purple|violet|pink|brown|black|white|gr[ae]y|beige|gold\w*|silver\w*|turquoise|navy)\b"
+    r"|[红橙黄绿蓝紫粉棕褐黑白灰金银青]|咖啡色",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"\d+(?::\d{2})?")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+")
 
@@ -63,6 +69,8 @@ def fault_of(
     """
     if not cited:
         return "it cites no memory"
+    if fault := _off_subject(question, cited):
+        return fault
     quotes = [quote_in(item.line) or item.line for item in cited]
     if fault := _untold(question, _beyond(text, question), text, (text, *quotes)):
         return fault
@@ -80,6 +88,8 @@ def fault_of(
     terms = _content(text, labels)
     if terms and coverage(terms, proof) < _least(text):
         return "its words stand in no memory cited"
+    if echoed := _echoed(terms, proof, question):
+        return f"{echoed!r} is a word of the question and stands in no memory cited"
     return _swapped(text, proof, question, labels)
 
 
@@ -94,27 +104,44 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question) -> bool:
     wanted = [term for term in question.terms if term not in asking_words()]
     if not wanted:
         return question.time is not None
-    if question.intent == "what_said":
-        speakers = {speaker_in(item.line) for item in quoted}
-        if not speakers & {person.label for person in question.persons}:
-            return False
-    if not all(
-        any(is_of(item, person) or is_named(person.label, item.words) for item in quoted)
-        for person in question.persons
-    ):
+    if _off_subject(question, quoted):
         return False
     across = any(language_of(quote) != question.language for quote in quotes)
     borne_out = across or coverage(wanted, "\n".join(item.words for item in quoted)) >= 1.0
     return borne_out and not _untold(question, " ".join(quotes), " ".join(quotes), quotes)
 
 
-def _untold(question: Question, times: str, numbers: str, people: Sequence[str]) -> str:
-    """What a question asks for (a time, a number, somebody) and the words that may tell it do not; "" for nothing."""
+def _off_subject(question: Question, cited: Sequence[Evidence]) -> str:
+    """That no memory cited is of those whom the question names, or quotes those whose words it asks for; else "".
+
+    Who is only meant ("my keys", "Ben's brother") need not be told of.
+    """
+    named = [person for person in question.persons if is_named(person.label, question.text)]
+    if named and not any(
+        is_of(item, person) or is_named(person.label, item.words) for item in cited for person in named
+    ):
+        return f"it cites nothing of {named[0].label}"
+    speakers = {speaker_in(item.line) for item in cited}
+    if question.intent == "what_said" and not speakers & {person.label for person in question.persons}:
+        return "it quotes nobody who was asked about"
+    return ""
+
+
+def _echoed(terms: Sequence[str], proof: str, question: Question) -> str:
+    """A word that the answer has from the question alone: "Mrs. Keller lives in the library" """
+    asked = [term for term in terms if term not in asking_words() and coverage((term,), question.text)]
+    return next((term for term in asked if not coverage((term,), proof)), "")
+
+
+def _untold(question: Question, times: str, told: str, people: Sequence[str]) -> str:
+    """What a question asks for (a time, a number, a colour, somebody) and what may tell it does not; else ""."""
     if _ASKS_WHEN.search(question.text) and not _TELLS_WHEN.search(times):
         return "it tells no time"
-    if _ASKS_NUMBER.search(question.text) and not _TELLS_NUMBER.search(numbers):
+    if _ASKS_NUMBER.search(question.text) and not _TELLS_NUMBER.search(told):
         return "it tells no number"
-    if _ASKS_WHOM.search(question.text) and not any(_TELLS_WHOM.search(told) for told in people):
+    if _ASKS_COLOUR.search(question.text) and not _TELLS_COLOUR.search(told):
+        return "it tells no colour"
+    if _ASKS_WHOM.search(question.text) and not any(_TELLS_WHOM.search(quote) for quote in people):
         return "it tells of nobody"
     return ""
 

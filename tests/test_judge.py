@@ -53,6 +53,17 @@ def _fault(question: str, answer: str, line: str) -> str:
             'person_2 says: "I left the parcel next to the front door."', "tells of person_2",
         ),
         ("Where are the keys?", "The keys are in the car.", 'person_2 says: "The dog sleeps."', "words"),
+        (
+            "Where does Mrs. Keller live?", "Mrs. Keller lives in the library.",
+            'person_2 says: "My boss at the library is called Mrs. Keller."', "'lives' is a word of the question",
+        ),
+        (
+            "How often does the cat eat?", "The cat often eats 2 fish.",
+            'person_2 says: "The cat eats 2 fish."', "",
+        ),
+        ("What colour is the mug?", "The mug is in the sink.", 'person_2 says: "The mug is in the sink."', "no colour"),
+        ("What colour is the mug?", "The mug is blue.", 'person_2 says: "The blue mug is in the sink."', ""),
+        ("杯子是什么颜色？", "杯子在水槽里。", "person_2说：“杯子在水槽里。”", "no colour"),
     ],
 )  # fmt: skip
 def test_what_a_question_asks_must_be_told(question: str, answer: str, line: str, fault: str) -> None:
@@ -93,8 +104,14 @@ def test_a_quotation_answers_only_where_its_words_bear_that_out(
 
 
 def test_what_somebody_said_is_not_answered_by_what_others_said() -> None:
+    told = 'Anna says: "The library is closed."'
     asked = read_question("What did Leo say about the library?", [LEO], lambda node_id: None, NOW_UTC_S, ZONE)
-    assert not quotes_answer([_evidence('Anna says: "The library is closed."')], asked)
+    assert not quotes_answer([_evidence(told)], asked)
+    assert "nothing of Leo" in fault_of("The library is closed.", [_evidence(told)], [told], asked, ["Leo"])
+    named = 'Anna says: "The library is closed for Leo."'
+    assert "nobody who was asked" in fault_of(
+        "The library is closed.", [_evidence(named)], [named], asked, ["Leo"]
+    )
     assert quotes_answer([_evidence('Leo says: "The library is closed."')], asked)
 
 
@@ -103,3 +120,17 @@ def test_what_is_asked_of_somebody_is_not_answered_by_what_tells_of_others() -> 
     assert not quotes_answer([_evidence('Anna says: "Tomorrow is the birthday of my father."')], asked)
     assert quotes_answer([_evidence('Anna says: "Tomorrow is the birthday of Leo."')], asked)
     assert quotes_answer([_evidence('<face_102> says: "Tomorrow is my birthday."')], asked)
+
+
+def test_who_is_only_meant_need_not_be_told_of() -> None:
+    asked = read_question("Where are my keys?", [LEO], lambda node_id: None, NOW_UTC_S, ZONE, asker=LEO.id)
+    assert asked.persons == (LEO,)
+    assert quotes_answer([_evidence('Anna says: "The keys are in the drawer."')], asked)
+
+
+def test_one_of_several_persons_named_is_enough() -> None:
+    anna = Person(3, "Anna", "resident", False, (103,), (), None, None, 1)
+    asked = read_question(
+        "What will Anna and Leo watch on Friday?", [LEO, anna], lambda node_id: None, NOW_UTC_S, ZONE
+    )
+    assert quotes_answer([_evidence('Anna says: "We will watch a film on Friday."')], asked)
