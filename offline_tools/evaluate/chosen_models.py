@@ -56,8 +56,10 @@ def chosen(choice: str, context_tokens: int) -> Chosen:
     if choice == NO_LANGUAGE_MODEL:
         return Chosen(choice, choice, {"name": choice})
     if _is_address(choice):
-        name = choice.rpartition("#")[2] if "#" in choice else choice
-        return Chosen(choice, name, {"name": name, "endpoint": choice.partition("#")[0]})
+        url, _, name = choice.partition("#")
+        if not name:
+            raise EvaluateError(f"{choice} names no model, which the record needs: give {url}#MODEL")
+        return Chosen(choice, name, {"name": name, "endpoint": url})
     if _is_file(choice):
         path = Path(choice.partition(",")[0])
         try:
