@@ -65,6 +65,10 @@ class Opened:
     first: Search | None = None
     said: Said | None = None
 
+    def copied(self) -> "Opened":
+        """The same, for rounds of its own."""
+        return replace(self, pool=self.pool.copied(), notes=list(self.notes))
+
 
 class ModelRounds:
     """A question's rounds, one at a time: what a model is shown next, and what becomes of what it wrote.
@@ -94,6 +98,11 @@ class ModelRounds:
         self.finished = max_rounds < 1
         self.said: Said | None = None
         self.unknown = max_rounds < 1
+
+    @property
+    def reasons(self) -> bool:
+        """Whether a line of reasoning is asked for before each action."""
+        return bool(self._prompt.sentences["reasoning"])
 
     @property
     def _last(self) -> bool:

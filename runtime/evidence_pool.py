@@ -28,5 +28,9 @@ class EvidencePool:
         self.items.update((item.id, item) for item in new)
         return len(new)
 
+    def copied(self) -> "EvidencePool":
+        """The same, to be searched on by itself."""
+        return EvidencePool(dict(self.items), dict(self.queries), set(self.strong), set(self.related))
+
     def has_asked(self, query: str) -> bool:
         return normalise(query) in self.queries

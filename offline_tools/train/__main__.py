@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from offline_tools.errors import OfflineToolError
 from offline_tools.extras import missing_extra
 
-TRAININGS = {"sft": "offline_tools.train.sft"}  # module of each, with main(arguments) -> exit code
+# The module of each, with main(arguments) -> exit code.
+TRAININGS = {"sft": "offline_tools.train.sft", "rl": "offline_tools.train.rl"}
 
 
 def main(arguments: Sequence[str]) -> int:
