@@ -10,7 +10,7 @@ import calendar
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +36,13 @@ _EXAMPLES = (
 )
 GRAMMAR = 'root ::= "yes" | "no"'
 _PORTER = snowballstemmer.stemmer("porter")
+_MOMENT = re.compile(r"\s*[(（][^()（）]*\d{1,2}:\d\d[^()（）]*[)）]")
+_TELLS_TIME = re.compile(
+    r"\d|\b(?:today|yesterday|tomorrow|noon|midnight|morning|afternoon|evening|night|ago|o'clock|days?|weeks?|months?"
+    r"|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december|spring|summer|autumn|winter)\b|[今明昨前后]天|[早晚]上|上午|下午|点|月|号|周|星期|年",
+    re.IGNORECASE,
+)
 _MONTHS = {_PORTER.stemWord(name.lower()) for name in calendar.month_name if name}
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -110,7 +117,7 @@ class ModelJudge:
         by_code = plainly(truth, answer)
         if by_code is not None:
             return Verdict(by_code, "", "by code")
-        messages = judge_messages(question, truth, answer)
+        messages = judge_messages(question, truth, without_moments(answer, [truth]))
         completion = self._language.complete(
             messages, max_tokens=4, grammar=GRAMMAR, timeout_s=self._timeout_s
         )
@@ -138,3 +145,13 @@ def plainly(truth: str, answer: str) -> bool | None:
 
 def _case(question: str, truth: str, answer: str) -> str:
     return f"Question: {question}\nRight answer: {truth}\nAnswer given: {answer}"
+
+
+def without_moments(answer: str, truths: Sequence[str]) -> str:
+    """An answer without the notes of when its memories are from, in brackets, unless a truth tells of a time.
+
+    Small models take a right answer with such a note for another one.
+    """
+    if any(_TELLS_TIME.search(truth) for truth in truths):
+        return answer
+    return _MOMENT.sub("", answer).strip() or answer

@@ -15,7 +15,7 @@ from typing import Any
 
 from models.errors import ModelError
 from models.language import LanguageModel, Message
-from offline_tools.bench.judging import GRAMMAR, judge_messages, plainly
+from offline_tools.bench.judging import GRAMMAR, judge_messages, plainly, without_moments
 from offline_tools.endpoint import EndpointRefused
 from offline_tools.evaluate.answers import Given
 from offline_tools.evaluate.prompts import framed, written
@@ -28,13 +28,6 @@ _REPLY_TOKENS = 8
 _REPLY_TOKENS_FREE = 1024  # for a model whose reply no grammar holds, and which may think aloud first
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
 _MARK = re.compile(r"\W*(?:your mark\W+|mark\W+)?([1-5])(?!\d|\.\d)", re.IGNORECASE)
-_MOMENT = re.compile(r"\s*[(（][^()（）]*\d{1,2}:\d\d[^()（）]*[)）]")
-_TELLS_TIME = re.compile(
-    r"\d|\b(?:today|yesterday|tomorrow|noon|midnight|morning|afternoon|evening|night|ago|o'clock|days?|weeks?|months?"
-    r"|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september"
-    r"|october|november|december|spring|summer|autumn|winter)\b|[今明昨前后]天|[早晚]上|上午|下午|点|月|号|周|星期|年",
-    re.IGNORECASE,
-)
 _VERDICT = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 
 
@@ -171,16 +164,6 @@ def _case(question: Question, truths: Sequence[str], given: Given) -> list[Messa
     """What the judge is asked; the answer on one line, so that nothing in it reads as a line of the case."""
     frame = _rubric_case if question.rubric else _mark_case if question.marked else judge_messages
     return frame(question.text, _told(truths), without_moments(" ".join(given.text.split()), truths))
-
-
-def without_moments(answer: str, truths: Sequence[str]) -> str:
-    """An answer without the notes of when its memories are from, in brackets, unless a truth tells of a time.
-
-    Small models take a right answer with such a note for another one.
-    """
-    if any(_TELLS_TIME.search(truth) for truth in truths):
-        return answer
-    return _MOMENT.sub("", answer).strip() or answer
 
 
 def _rubric_case(question: str, truth: str, answer: str) -> list[Message]:
