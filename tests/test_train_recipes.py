@@ -15,13 +15,13 @@ from offline_tools.train.rl_trl import last_checkpoint, trl_arguments
 from offline_tools.train.verl_config import VerlFiles, verl_overrides
 from tests.training.search_task import write_memories
 
-FILES = sorted(RECIPES.glob("*.yaml"))
+FILES = sorted(RECIPES.glob("*po_*.yaml"))  # those of SFT lie beside them
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_each_recipe_is_the_papers_and_fits_its_machine(path: Path) -> None:
     recipe = read_recipe(path)
-    name, size = path.stem.split("-")
+    name, size = path.stem.split("_")
     assert recipe.algorithm.name == name
     assert f"Qwen3-{size.upper()}" in recipe.model
     assert recipe.machine.gpus == {"8b": 16, "14b": 16, "32b": 32}[size]
@@ -43,7 +43,7 @@ def test_each_recipe_is_the_papers_and_fits_its_machine(path: Path) -> None:
 
 def test_all_sizes_have_both_algorithms() -> None:
     assert [path.stem for path in FILES] == [
-        f"{name}-{size}" for name in ("dapo", "grpo") for size in ("14b", "32b", "8b")
+        f"{name}_{size}" for name in ("dapo", "grpo") for size in ("14b", "32b", "8b")
     ]
 
 
@@ -83,7 +83,7 @@ def test_a_broken_recipe_is_refused_in_one_sentence(tmp_path: Path, text: str, s
 
 def test_a_missing_recipe_names_those_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rl", "--recipe", "nowhere.yaml", "--dry-run"]) == 1
-    assert "dapo-8b.yaml" in capsys.readouterr().err
+    assert "dapo_8b.yaml" in capsys.readouterr().err
 
 
 def test_a_draw_is_split_over_processes_by_whole_groups() -> None:
@@ -104,7 +104,7 @@ def test_several_updates_of_a_draw_share_its_episodes() -> None:
 
 
 def test_a_dry_run_prints_what_the_engine_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rl", "--recipe", str(RECIPES / "dapo-14b.yaml"), "--dry-run"]) == 0
+    assert main(["rl", "--recipe", str(RECIPES / "dapo_14b.yaml"), "--dry-run"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["GRPOConfig"]["epsilon_high"] == 0.28
     assert told["start"].startswith("torchrun --nproc-per-node 8")

@@ -183,7 +183,7 @@ def read_recipe(path: Path) -> RlRecipe:
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        known = ", ".join(sorted(one.name for one in RECIPES.glob("*.yaml")))
+        known = ", ".join(sorted(one.name for one in RECIPES.glob("*po_*.yaml")))
         raise TrainingError(f"there is no recipe {path}; {RECIPES} holds {known}") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise TrainingError(f"{path} is no YAML that can be read: {' '.join(str(error).split())}") from error
