@@ -53,7 +53,7 @@ def _keygen(arguments: Sequence[str]) -> int:
 def _export(arguments: Sequence[str]) -> int:
     options = _options(arguments)
     key = PrivateKey.read(options.key)  # what is asked for by hand is checked before anything takes minutes
-    from offline_tools.export.golden import read_golden
+    from offline_tools.chatml import read_rows
     from offline_tools.export.pipeline import ExportPlan, export
 
     checkpoint = (
@@ -63,7 +63,7 @@ def _export(arguments: Sequence[str]) -> int:
         checkpoint=checkpoint,
         to=options.to,
         kinds=tuple(options.quantize.split(",")),
-        prompts=tuple(read_golden(options.golden)),
+        golden=tuple(read_rows(options.golden)),
         key=key,
         name=options.name,
         version=options.version,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from models.bundle_manifest import GoldenCase, GoldenMessage
 from models.golden import agreement
-from offline_tools.chatml import Row, read_rows
+from offline_tools.chatml import Row
 
 FIRST_TOKENS = 8
 Tokens = Callable[[str], Sequence[int]]
@@ -16,7 +15,7 @@ Tokens = Callable[[str], Sequence[int]]
 
 @dataclass(frozen=True)
 class GoldenPrompt:
-    """A prompt, and the answer that the data says should come."""
+    """A prompt, and the answer that the data says should come. row: the same as the checkpoint is shown it."""
 
     id: str
     messages: tuple[GoldenMessage, ...]
@@ -52,9 +51,18 @@ class StepAccuracy:
     duration_s: float
 
 
-def read_golden(path: Path) -> list[GoldenPrompt]:
-    """The prompts of a file of rows. Raises ChatMLError naming every broken line."""
-    return [_prompt(row) for row in read_rows(path)]
+def golden_prompt(row: Row) -> GoldenPrompt:
+    """A row without its last answer; the pictures and sounds of a turn stand before its text."""
+    messages = tuple(
+        GoldenMessage(
+            turn.role,
+            turn.text,
+            tuple(medium.path for medium in turn.media if medium.kind == "image"),
+            tuple(medium.path for medium in turn.media if medium.kind == "audio"),
+        )
+        for turn in row.turns[:-1]
+    )
+    return GoldenPrompt(row.id, messages, row.answer, row)
 
 
 def golden_cases(
@@ -81,11 +89,6 @@ def accuracy(
         golden=_mean([agreement(p.expected, text) for p, text in zip(prompts, answers.texts, strict=True)]),
         duration_s=round(answers.duration_s, 1),
     )
-
-
-def _prompt(row: Row) -> GoldenPrompt:
-    messages = tuple(GoldenMessage(turn.role, turn.text) for turn in row.turns[:-1])
-    return GoldenPrompt(row.id, messages, row.answer, row)
 
 
 def _same_start(one: Sequence[int], other: Sequence[int]) -> float:

@@ -15,12 +15,23 @@ from models.bundle_manifest import BundleFile, BundleManifest
 from models.quantize import KINDS, quantize
 from models.signing import PrivateKey
 from models.stored_files import hash_file
+from offline_tools.chatml import Row
 from offline_tools.export.answering import answers_of_checkpoint, answers_of_gguf
 from offline_tools.export.convert import architecture, convert
 from offline_tools.export.errors import ExportError
-from offline_tools.export.golden import Answers, GoldenPrompt, StepAccuracy, accuracy, golden_cases
+from offline_tools.export.golden import (
+    Answers,
+    GoldenPrompt,
+    StepAccuracy,
+    accuracy,
+    golden_cases,
+    golden_prompt,
+)
+from offline_tools.export.golden_media import shown_row, without_media
 from offline_tools.export.llama_source import VERSION
+from offline_tools.export.thinker import as_whole_model
 from offline_tools.train.memory_limit import is_out_of_memory
+from offline_tools.train.sft_recipe import MediaRecipe
 
 REPORT = "report.json"
 Told = Callable[[str], None]
@@ -36,7 +47,7 @@ class ExportPlan:
     checkpoint: Path
     to: Path
     kinds: tuple[str, ...]
-    prompts: tuple[GoldenPrompt, ...]
+    golden: tuple[Row, ...]
     key: PrivateKey
     name: str
     version: str
@@ -69,9 +80,10 @@ def export(plan: ExportPlan, told: Told = print) -> Exported:
     folder = work.checkpoint()
     f16 = plan.to / f"{plan.name}-f16.gguf"
     convert(folder, f16)
+    work.project(folder)
     work.measured(f16, "f16")
     bundles = [bundle for kind in plan.kinds if (bundle := work.quantized(f16, kind)) is not None]
-    shutil.rmtree(plan.to / "merged.part", ignore_errors=True)
+    work.clean()
     if not bundles:
         raise ExportError(
             f"no quantization answers enough like the checkpoint (at least {plan.least_likeness}): see "
@@ -95,37 +107,78 @@ class _Work:
         self._told = told
         self._reference: Answers | None = None
         self._tokenizer: Any = None
+        self._prompts: tuple[GoldenPrompt, ...] = ()
+        self._mmproj: Path | None = None
+        self._senses = False
+        self._media = plan.to / "golden"
+        self._merged, self._whole = plan.to / "merged.part", plan.to / "whole.part"
         self.steps: list[StepAccuracy] = []
 
     def checkpoint(self) -> Path:
         """Load the checkpoint and let it answer; the folder to convert, with adapters merged into their base."""
-        from offline_tools.train.sft_model import ADAPTER_CONFIG, load_model
+        from offline_tools.train.sft_model import load_model
 
         plan = self._plan
         try:
             loaded = load_model(plan.checkpoint, "float32")
-            self._tokenizer = loaded.tokenizer
-            self._reference = answers_of_checkpoint(loaded, plan.prompts, plan.max_tokens)
+            self._tokenizer, self._senses = loaded.tokenizer, loaded.has_senses
+            self._prompts = self._golden()
+            self._reference = answers_of_checkpoint(loaded, self._prompts, plan.max_tokens)
             self._note(self._reference)
-            if not (plan.checkpoint / ADAPTER_CONFIG).is_file():
-                return plan.checkpoint
-            merged = plan.to / "merged.part"
-            shutil.rmtree(merged, ignore_errors=True)
-            loaded.model.save_pretrained(merged)
-            loaded.tokenizer.save_pretrained(merged)
+            folder = self._mergeable(loaded)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
             raise ExportError(
                 f"memory ran out while {plan.checkpoint} was loaded or asked: it needs 4 bytes a parameter"
             ) from error
-        return merged
+        if not self._senses:
+            return folder
+        as_whole_model(folder, self._whole)
+        return self._whole
+
+    def project(self, folder: Path) -> None:
+        """Convert the encoders of pictures and sound, of a model that has them."""
+        if self._senses:
+            self._mmproj = self._plan.to / f"mmproj-{self._plan.name}-f16.gguf"
+            convert(folder, self._mmproj, mmproj=True)
+
+    def clean(self) -> None:
+        """Remove what was needed on the way only."""
+        for folder in (self._merged, self._whole):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _golden(self) -> tuple[GoldenPrompt, ...]:
+        rows = self._plan.golden
+        if self._senses:
+            self._media.mkdir(exist_ok=True)
+            rows = tuple(shown_row(row, at, self._media, MediaRecipe()) for at, row in enumerate(rows))
+        else:
+            rows = tuple(without_media(row) for row in rows)
+        return tuple(golden_prompt(row) for row in rows)
+
+    def _mergeable(self, loaded: Any) -> Path:
+        """The folder of a whole model: the checkpoint, or what an adapter and its base make together."""
+        from offline_tools.train.sft_model import ADAPTER_CONFIG
+
+        if not (self._plan.checkpoint / ADAPTER_CONFIG).is_file():
+            return self._plan.checkpoint
+        shutil.rmtree(self._merged, ignore_errors=True)
+        loaded.model.save_pretrained(self._merged)
+        loaded.tokenizer.save_pretrained(self._merged)
+        return self._merged
 
     def measured(self, path: Path, step: str) -> Answers:
         """Let a GGUF answer and note how well."""
         plan = self._plan
         answers = answers_of_gguf(
-            step, path, plan.prompts, plan.max_tokens, context_tokens=plan.context_tokens
+            step,
+            path,
+            self._prompts,
+            plan.max_tokens,
+            context_tokens=plan.context_tokens,
+            mmproj=self._mmproj,
+            media=self._media,
         )
         self._note(answers)
         return answers
@@ -143,30 +196,44 @@ class _Work:
 
     def _packed(self, path: Path, kind: str, answers: Answers) -> Path:
         plan = self._plan
+        sources = {one.name: one for one in self._files(path)}
         manifest = BundleManifest(
             name=plan.name,
             version=plan.version,
-            role="language",
+            role="omni" if self._senses else "language",
             licence=plan.licence,
             publisher=plan.publisher,
             made_utc=datetime.now(UTC).isoformat(timespec="seconds"),
-            files=(BundleFile(path.name, path.stat().st_size, hash_file(path)),),
-            golden=golden_cases(plan.prompts, answers, plan.max_tokens),
+            files=tuple(
+                BundleFile(name, one.stat().st_size, hash_file(one)) for name, one in sources.items()
+            ),
+            golden=golden_cases(self._prompts, answers, plan.max_tokens),
             made_of={"checkpoint": plan.checkpoint.name, "quantization": kind, "llama-cpp-python": VERSION},
             accuracy={"steps": [asdict(step) for step in self.steps]},
         )
         bundle = plan.to / f"{plan.name}-{plan.version}-{kind}.bundle"
-        write_bundle(bundle, manifest, {path.name: path}, plan.key)
+        write_bundle(bundle, manifest, sources, plan.key)
         verify_bundle(bundle, [plan.key.public])  # as the robot will, before anybody carries it there
         self._told(f"{bundle.name}: {bundle.stat().st_size / 1e6:.1f} MB, signed by {plan.key.public.id}")
         return bundle
 
+    def _files(self, model: Path) -> list[Path]:
+        """The model first, then its projector and the pictures and sounds of its golden prompts."""
+        names = {
+            name
+            for prompt in self._prompts
+            for message in prompt.messages
+            for name in (*message.images, *message.sounds)
+        }
+        projector = [] if self._mmproj is None else [self._mmproj]
+        return [model, *projector, *(self._media / name for name in sorted(names))]
+
     def _note(self, answers: Answers) -> None:
         assert self._reference is not None
-        self.steps.append(accuracy(answers, self._reference, self._plan.prompts, self._tokens))
+        self.steps.append(accuracy(answers, self._reference, self._prompts, self._tokens))
         rows = {
             "checkpoint": str(self._plan.checkpoint),
-            "prompts": len(self._plan.prompts),
+            "prompts": len(self._prompts),
             "steps": [asdict(step) for step in self.steps],
         }
         path = self._plan.to / REPORT

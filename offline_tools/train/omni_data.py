@@ -42,12 +42,12 @@ def omni_data(
 
 
 def _with_places(turn: Turn, tokens: OmniTokens, control: ControlTexts) -> str:
-    """The words of a turn, with one placeholder for each medium, bracketed as Qwen's own template does."""
+    """The words of a turn, with one placeholder for each medium, bracketed and joined as Qwen's own template does."""
     pieces = [
         control.harmless(part.text) if isinstance(part, Text) else tokens.place(part.kind)
         for part in shown_parts(turn)
     ]
-    return "\n".join(pieces)
+    return "".join(pieces)
 
 
 def _media(row: Row) -> list[Medium]:
