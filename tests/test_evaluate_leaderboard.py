@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 
@@ -102,6 +103,11 @@ def test_the_best_comes_first_and_the_latest_of_a_run_counts(tmp_path: Path) -> 
     assert [[one.run for one in members] for members in columns] == [["a", "b"], ["c"]]
     assert columns[0][0].figures["right"]["mean"] == 0.9
     assert len(path.read_text().splitlines()) == 4
+    path.chmod(0o444)
+    with path.open("rb") as reader:
+        fcntl.flock(reader, fcntl.LOCK_EX)
+        assert leaderboard.main([str(path)]) == 0, "it may be read while another evaluation writes to it"
+    path.chmod(0o644)
     path.write_text(path.read_text() + '{"dataset": 7}\n')
     with pytest.raises(EvaluateError, match=r"board.jsonl has broken lines; .*\n  line 5: "):
         leaderboard.main([str(path)])

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from offline_tools.evaluate.answers import Verdict
 from offline_tools.evaluate.errors import EvaluateError
-from offline_tools.evaluate.lines_file import LinesFile
+from offline_tools.evaluate.lines_file import LinesFile, read_lines
 from offline_tools.evaluate.report import print_table
 
 SEED = 7
@@ -120,5 +120,4 @@ def _compared(
 def _verdicts(run: Path) -> list[Verdict]:
     if not (run / "verdicts.jsonl").is_file():
         raise EvaluateError(f"{run} is no folder of a run that was judged: there is no verdicts.jsonl in it")
-    with LinesFile(run / "verdicts.jsonl", Verdict) as file:
-        return file.records
+    return read_lines(run / "verdicts.jsonl", Verdict)

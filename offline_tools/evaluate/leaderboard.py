@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from offline_tools.evaluate.errors import EvaluateError
-from offline_tools.evaluate.lines_file import LinesFile
+from offline_tools.evaluate.lines_file import LinesFile, read_lines
 from offline_tools.evaluate.report import print_table, told
 
 FILE = Path(__file__).with_name("leaderboard.jsonl")
@@ -64,8 +64,8 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if not options.file.is_file():
         raise EvaluateError(f"there is no leaderboard {options.file} yet: evaluate with --leaderboard")
-    with LinesFile(options.file, Standing) as file:
-        standings = [one for one in file.records if options.dataset in (None, one.dataset)]
+    read = read_lines(options.file, Standing)
+    standings = [one for one in read if options.dataset in (None, one.dataset)]
     columns = columns_of(standings)
     if not columns:
         raise EvaluateError(

@@ -37,6 +37,11 @@ class LinesFile(Generic[T]):
         except BlockingIOError as error:
             self._file.close()
             raise EvaluateError(f"another evaluation is writing {path}: let it finish first") from error
+        except OSError as error:
+            self._file.close()
+            raise EvaluateError(
+                f"cannot lock {path}: {error.strerror}; choose a disk of this machine"
+            ) from error
         try:
             self._records = self._read()
         except EvaluateError:
@@ -76,19 +81,32 @@ class LinesFile(Generic[T]):
         whole = data.rfind(b"\n") + 1
         if whole < len(data):
             os.truncate(self._path, whole)
-        records, faults = list[T](), list[str]()
-        for number, line in enumerate(data[:whole].split(b"\n"), 1):
-            if not line.strip():
-                continue
-            try:
-                records.append(self._form.validate_json(line, strict=True))
-            except ValidationError as error:
-                faults.append(f"  line {number}: {next(faults_of(error))}")
-        if faults:
-            raise EvaluateError(
-                "\n".join([f"{self._path} has broken lines; delete them, they are made again:", *faults])
-            )
-        return records
+        return _records(self._path, data[:whole], self._form)
+
+
+def read_lines(path: Path, kind: type[T]) -> list[T]:
+    """The records of a file that somebody may be writing; none where there is no file. Raises EvaluateError."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise EvaluateError(f"cannot read {path}: {error.strerror}") from error
+    return _records(path, data[: data.rfind(b"\n") + 1], TypeAdapter(kind))
+
+
+def _records(path: Path, data: bytes, form: TypeAdapter[T]) -> list[T]:
+    records, faults = list[T](), list[str]()
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            records.append(form.validate_json(line, strict=True))
+        except ValidationError as error:
+            faults.append(f"  line {number}: {next(faults_of(error))}")
+    if faults:
+        raise EvaluateError("\n".join([f"{path} has broken lines; mend or delete them:", *faults]))
+    return records
 
 
 def write_json(path: Path, document: Any) -> None:

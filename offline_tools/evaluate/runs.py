@@ -20,7 +20,7 @@ from offline_tools.evaluate.answers import Given, Verdict
 from offline_tools.evaluate.asking import Asking, Variant, ask
 from offline_tools.evaluate.errors import EvaluateError, MemoryUnusable
 from offline_tools.evaluate.judge import Judge, Ruling
-from offline_tools.evaluate.lines_file import LinesFile, write_json
+from offline_tools.evaluate.lines_file import LinesFile, read_lines, write_json
 from offline_tools.evaluate.memories import Memories, Memory
 from offline_tools.evaluate.pace import Pace, in_threads
 from offline_tools.evaluate.questions import Dataset, Question
@@ -184,8 +184,7 @@ class Run:
     def answers(self) -> dict[str, Given]:
         """The latest answers, by question, of memories as they are now, as far as that is known."""
         memory_of = {question.id: question.memory for question in self.plan.questions}
-        with LinesFile(self.directory / "answers.jsonl", Given) as file:
-            latest = _latest(file.records)
+        latest = _latest(read_lines(self.directory / "answers.jsonl", Given))
         return {
             id: given
             for id, given in latest.items()
@@ -196,8 +195,7 @@ class Run:
     def scored(self, judge: Judge) -> list[Scored]:
         """The answered questions with this judge's verdicts, where they are of the answers as they are now."""
         answers = self.answers()
-        with LinesFile(self.directory / "verdicts.jsonl", Verdict) as file:
-            verdicts = _of_judge(file.records, judge.name)
+        verdicts = _of_judge(read_lines(self.directory / "verdicts.jsonl", Verdict), judge.name)
         current = {
             id: one for id, one in verdicts.items() if id in answers and one.digest == answers[id].digest
         }
