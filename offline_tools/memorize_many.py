@@ -2,7 +2,8 @@
 
 Each video gets a memory of its own, DIR/NAME-SHA256. The clips of one video share a graph, so one worker takes a whole
 video and its clips stay in order; videos know nothing of each other. That is how M3-Agent's 26,943 clips are memorized.
-A video that fails is named and the others are kept; a stopped run goes on, clip by clip.
+A video that fails is named and the others are kept; a stopped run goes on, clip by clip. `offline_tools.synthesize
+--replay VIDEO… --memories DIR` makes training rows of what is memorized there.
 """
 
 from __future__ import annotations
@@ -18,10 +19,9 @@ from pathlib import Path
 from drivers.media import DriverError
 from memory_store.errors import MemoryStoreError
 from models.errors import ModelError
-from offline_tools.chatml_media import file_sha256
 from offline_tools.errors import OfflineToolError
 from offline_tools.extras import missing_extra
-from offline_tools.memorize_video import memorize_video, parts_for
+from offline_tools.memorize_video import memorize_video, memory_directory, parts_for
 from runtime.config import Settings, load_settings
 from runtime.errors import HearsightError
 
@@ -43,7 +43,7 @@ class Outcome:
 def memorize_one(video: str, out: str, settings: Settings) -> Outcome:
     """Memorize one video whole, unless that was done; a fault is told and not raised. Runs in a worker process."""
     try:
-        directory = Path(out) / f"{Path(video).stem}-{file_sha256(Path(video))[:16]}"
+        directory = memory_directory(Path(out), Path(video))
     except OSError as error:
         return Outcome(video, "", fault=f"cannot be read: {error.strerror}")
     done = directory / DONE
@@ -78,8 +78,9 @@ def with_ray(
 ) -> Iterator[Outcome]:
     """As many videos at once as there are workers; outcomes as they come. address: a cluster's, None for this machine.
 
-    On a cluster, videos and `out` must lie where every machine sees them. A worker process that dies fails its video
-    alone, after RETRIES more. Needs ray (the training extra). Raises OfflineToolError where the cluster is not there.
+    On a cluster, Hearsight is installed on every machine, and videos and `out` lie where all see them. A worker process
+    that dies fails its video alone, after RETRIES more. Needs ray (the training extra). Raises OfflineToolError where
+    the cluster is not there.
     """
     import ray
     from ray.exceptions import RayError

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from drivers.replay import Replay
 from models.manifest import Manifest
+from offline_tools.chatml_media import file_sha256
 from runtime import compose
 from runtime.capture import Pace
 from runtime.clips import Recording, cut_clips, recording_start_utc_s
@@ -26,6 +27,11 @@ def parts_for(settings: Settings, data_dir: Path) -> compose.Parts:
     models = settings.models.model_copy(update={"language": compose.NO_LANGUAGE_MODEL})
     changed = settings.model_copy(update={"data_dir": data_dir, "models": models})
     return compose.Parts(changed, Manifest.load())
+
+
+def memory_directory(folder: Path, video: Path) -> Path:
+    """Where a video's memory lies among those of others: by its name, for people, and its bytes. Raises OSError."""
+    return folder / f"{video.stem}-{file_sha256(video)[:16]}"
 
 
 def memorize_video(parts: compose.Parts, video: Path) -> Report:

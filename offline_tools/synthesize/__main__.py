@@ -116,7 +116,7 @@ def _synthesize(arguments: Sequence[str]) -> int:
         options.timeout,
         options.max_tokens,
     )
-    plan = Plan(tuple(options.memory), tuple(options.replay), options.out, settings)
+    plan = Plan(tuple(options.memory), tuple(options.replay), options.out, settings, options.memories)
     try:
         voting = VotingRule(options.least_votes, options.share)
         tally = synthesize(plan, models, Rules(consent, voting, options.give_up_after))

@@ -13,11 +13,10 @@ from typing import Any
 from drivers.media import DriverError
 from memory_store.errors import MemoryStoreError
 from offline_tools.chatml import read_rows
-from offline_tools.chatml_media import file_sha256
 from offline_tools.chatml_writer import RowWriter, write_rows
 from offline_tools.consent import ConsentRule
 from offline_tools.errors import OfflineToolError
-from offline_tools.memorize_video import memorize_video, parts_for
+from offline_tools.memorize_video import memorize_video, memory_directory, parts_for
 from offline_tools.recordings.faces import FaceFinder
 from offline_tools.synthesize.annotate import Annotators
 from offline_tools.synthesize.material import MemoryMaterial, ReplayMaterial
@@ -29,12 +28,17 @@ from runtime.config import Settings
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run reads and where it writes. memories: data directories of robots; videos: files."""
+    """What a run reads and where it writes. memories: data directories of robots; videos: files.
+
+    replayed: where the memories of the videos lie or come to lie, as offline_tools.memorize_many makes them; None:
+    beside the rows.
+    """
 
     memories: tuple[Path, ...]
     videos: tuple[Path, ...]
     out: Path
     settings: Settings
+    replayed: Path | None = None
 
 
 def synthesize(plan: Plan, models: Annotators, rules: Rules) -> Tally:
@@ -75,7 +79,7 @@ def _make_video_rows(
     plan: Plan, video: Path, models: Annotators, rules: Rules, writer: RowWriter, tally: Tally
 ) -> None:
     try:
-        data_dir = plan.out.with_name(plan.out.stem + ".memories") / file_sha256(video)[:16]
+        data_dir = memory_directory(plan.replayed or plan.out.with_name(plan.out.stem + ".memories"), video)
         parts = parts_for(plan.settings, data_dir)
         memorize_video(parts, video)
     except (DriverError, OSError) as error:

@@ -314,14 +314,22 @@ def test_the_rows_of_a_real_video(tmp_path: Path) -> None:
         arguments = ["--replay", str(SHARED_MEDIA / "streams/visitors_day1.mp4"), "--out", str(out),
                      "--captions", f"{server.url}#eye", "--merge", f"{server.url}#ear"]  # fmt: skip
         assert main([*arguments, "--least-votes", "1"]) == 0
-    rows: list[Row] = read_rows(out)
-    assert len(rows) == 3
-    for row in rows:
+        rows: list[Row] = read_rows(out)
+        assert len(rows) == 3
+        for row in rows:
+            kinds = [(medium.kind, bool(medium.tag)) for medium in row.turns[1].media]
+            assert kinds[:2] == [("video", False), ("audio", False)]
+            assert ("image", True) in kinds and ("audio", True) in kinds
+            assert row.answer.count("equivalence") >= 2
+        merge = next(body for body in asked if len(body["messages"]) == 2)
+        kinds = [part["type"] for part in merge["messages"][-1]["content"]]
+        assert kinds == ["image_url"] * 4 + ["input_audio", "text"]
+        assert sum(len(body["messages"]) == 1 for body in asked) == 12
+        kept = next((tmp_path / "rows.memories").iterdir())
+        again = ["--memory", str(kept), "--out", str(tmp_path / "own.jsonl"), "--allow", "unknown"]
+        assert main([*again, "--captions", "none", "--merge", f"{server.url}#ear", "--least-votes", "1"]) == 0
+    own = read_rows(tmp_path / "own.jsonl")
+    assert [row.id for row in own] == [row.id for row in rows]  # the same clips, of what the robot kept
+    for row in own:
         kinds = [(medium.kind, bool(medium.tag)) for medium in row.turns[1].media]
-        assert kinds[:2] == [("video", False), ("audio", False)]
-        assert ("image", True) in kinds and ("audio", True) in kinds
-        assert row.answer.count("equivalence") >= 2
-    merge = next(body for body in asked if len(body["messages"]) == 2)
-    kinds = [part["type"] for part in merge["messages"][-1]["content"]]
-    assert kinds == ["image_url"] * 4 + ["input_audio", "text"]
-    assert sum(len(body["messages"]) == 1 for body in asked) == 12
+        assert kinds[0] == ("image", False) and ("image", True) in kinds and ("video", False) not in kinds
