@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from memory_store.errors import MemoryStoreError
+from memory_store.errors import MemoryStoreError, UnknownId
 from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
 from offline_tools.bench.dialogues import Dialogue, EmbedPassage, Remembered, remember
@@ -72,7 +72,10 @@ class Memory:
         """What the annotations call these memories, and those that facts were read from."""
         ids = set(node_ids)
         for node_id in tuple(ids - self.where.keys.keys()):
-            edges = self.store.edges(node_id)
+            try:
+                edges = self.store.edges(node_id)
+            except UnknownId:
+                continue
             ids |= {edge.target for edge in edges if edge.relation == "derived_from"}
         return frozenset(self.where.keys[node_id] for node_id in ids if node_id in self.where.keys)
 
