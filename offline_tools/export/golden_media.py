@@ -9,10 +9,10 @@ import numpy as np
 
 from offline_tools.chatml import MediaKind, Medium, Row, Text, Turn
 from offline_tools.chatml_media import file_sha256
-from offline_tools.endpoint import wav_bytes
 from offline_tools.export.errors import ExportError
 from offline_tools.train.omni_media import Picture, frames_of, picture_of, sound_of
 from offline_tools.train.sft_recipe import MediaRecipe
+from offline_tools.wav_file import wav_bytes
 
 _JPEG_QUALITY = 92
 
