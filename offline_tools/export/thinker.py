@@ -13,7 +13,11 @@ from typing import Any
 
 from offline_tools.export.errors import ExportError
 
-THINKER = "Qwen2_5OmniThinkerForConditionalGeneration"
+_PREPROCESSOR = "preprocessor_config.json"
+_MEAN, _DEVIATION = (
+    (0.48145466, 0.4578275, 0.40821073),
+    (0.26862954, 0.26130258, 0.27577711),
+)  # CLIP's, as Qwen's
 
 
 def as_whole_model(folder: Path, target: Path) -> None:
@@ -49,3 +53,6 @@ def as_whole_model(folder: Path, target: Path) -> None:
             "model.safetensors.index.json",
         ):
             shutil.copy2(path, target / path.name)
+    preprocessor = target / _PREPROCESSOR
+    if not preprocessor.exists():
+        preprocessor.write_text(json.dumps({"image_mean": _MEAN, "image_std": _DEVIATION}), encoding="utf-8")

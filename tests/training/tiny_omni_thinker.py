@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from tests.training.tiny_models import SPECIAL, tokenizer
 
@@ -17,12 +18,13 @@ MEDIA_TOKENS = (
 )
 
 
-def save_tiny_thinker(folder: Path, *, seed: int = 5) -> Path:
-    """About 300,000 parameters, saved as transformers saves a thinker."""
+def save_tiny_thinker(folder: Path, *, seed: int = 5, words: Any = None) -> Path:
+    """About 300,000 parameters, saved as transformers saves a thinker. words: a tokenizer, else one of bytes."""
     import torch
     from transformers import Qwen2_5OmniThinkerConfig, Qwen2_5OmniThinkerForConditionalGeneration
 
-    words = tokenizer((*SPECIAL, *MEDIA_TOKENS))
+    words = words or tokenizer(SPECIAL)
+    words.add_special_tokens({"additional_special_tokens": [*SPECIAL, *MEDIA_TOKENS]})
     audio, audio_bos, audio_eos, image, video, vision_bos, vision_eos = words.convert_tokens_to_ids(
         list(MEDIA_TOKENS)
     )
