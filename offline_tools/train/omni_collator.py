@@ -17,6 +17,7 @@ from offline_tools.train.omni_media import (
     SOUND_RATE_HZ,
     Patches,
     VisionPatches,
+    filled_up,
     frames_of,
     picture_of,
     sound_of,
@@ -164,7 +165,8 @@ class OmniCollator:
     def _grown(self, kind: MediaKind, path: Path, batch: _Batch) -> list[int]:
         tokens, merge = self._tokens, self._patches.merge
         if kind == "audio":
-            batch.sounds.append(sound_of(path, self._recipe.sound_s))
+            sound = sound_of(path, self._recipe.sound_s)
+            batch.sounds.append(filled_up(sound) if self._recipe.sound_as == "robot" else sound)
             return [tokens.audio] * sound_tokens(len(batch.sounds[-1]) // self._mel.hop_length)
         if kind == "image":
             batch.pictures.append(self._patches.picture(picture_of(path)))

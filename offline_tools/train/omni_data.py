@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ from models.control_texts import ControlTexts
 from offline_tools.chatml import Medium, Row, Text, Turn, shown_parts
 from offline_tools.train.errors import TrainingError
 from offline_tools.train.omni_collator import OmniCollator, OmniTokens
+from offline_tools.train.omni_media import STRETCH_S, STRETCH_TOKENS
 from offline_tools.train.sft_model import Loaded
 from offline_tools.train.sft_recipe import MediaRecipe, SftRecipe
 from offline_tools.train.sft_run import TrainingData
 from offline_tools.train.sft_tokens import EncodedRow, encode_rows
 
+_MEL_RATE_HZ = 100
 _MERGED_SIDE_PX = 28  # pixels of a picture's side that become one token
 
 
@@ -26,6 +29,8 @@ def omni_data(
 
     A row counts with the most tokens its media may become, so that none turns out too long in the midst of a run.
     """
+    if recipe.media.sound_as == "robot":
+        _hear_as_the_robot(loaded)
     tokens = OmniTokens.of(loaded)
     control = ControlTexts(loaded.tokenizer.get_added_vocab())
     by_id = {row.id: row for row in rows}
@@ -39,6 +44,12 @@ def omni_data(
     )
     prepared = [_prepared(row, by_id[row.id]) for row in encoded]
     return TrainingData(prepared, sha256, OmniCollator(loaded, recipe.media)), dropped
+
+
+def _hear_as_the_robot(loaded: Loaded) -> None:
+    """One attention window over each stretch of sound; the saved configuration says so too."""
+    tower = loaded.model.get_submodule("model.audio_tower")
+    tower.n_window = tower.config.n_window = STRETCH_S * _MEL_RATE_HZ // 2
 
 
 def _with_places(turn: Turn, tokens: OmniTokens, control: ControlTexts) -> str:
@@ -57,7 +68,8 @@ def _media(row: Row) -> list[Medium]:
 def _most_tokens(medium: Medium, recipe: MediaRecipe) -> int:
     picture = recipe.pixels // _MERGED_SIDE_PX**2
     if medium.kind == "audio":
-        return int(recipe.sound_s * 25) + 2
+        stretches = math.ceil(recipe.sound_s / STRETCH_S)
+        return (stretches * STRETCH_TOKENS if recipe.sound_as == "robot" else int(recipe.sound_s * 25)) + 2
     if medium.kind == "image":
         return picture + 2
     if recipe.video_as == "images":

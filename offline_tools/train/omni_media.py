@@ -21,6 +21,8 @@ from offline_tools.train.errors import TrainingError
 from offline_tools.train.sft_recipe import MediaRecipe
 
 SOUND_RATE_HZ = 16_000
+STRETCH_S = 30  # of sound that llama.cpp's encoder takes at once, filled up with silence
+STRETCH_TOKENS = 750
 Picture = NDArray[np.uint8]  # (height, width, 3), RGB
 
 
@@ -122,6 +124,11 @@ def sound_of(path: Path, most_s: float) -> NDArray[np.float32]:
     if not count:
         raise TrainingError(f"the sound {path} is empty")
     return np.concatenate(parts)[:most]
+
+
+def filled_up(sound: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Silence after it, up to whole stretches of 30 s."""
+    return np.pad(sound, (0, -len(sound) % (STRETCH_S * SOUND_RATE_HZ)))
 
 
 def sound_tokens(mel_frames: int) -> int:

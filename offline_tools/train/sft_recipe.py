@@ -35,12 +35,15 @@ class MediaRecipe(Block):
 
     video_as: "images" shows frames as pictures, as the robot's own process does; "video" pairs them, as Qwen2.5-Omni
     was trained, with half the tokens. pixels: most pixels of one picture.
+    sound_as: "robot" fills sound up to whole stretches of 30 s, each attended to as one, as llama.cpp computes it;
+    "qwen" keeps its length and the windows of 2 s that Qwen trained with, which the robot's process does not know.
     """
 
     video_as: Literal["images", "video"] = "images"
     frame_rate_hz: float = Field(1.0, gt=0, le=30)
     frames: int = Field(16, ge=2, le=768)
     pixels: int = Field(200_704, ge=3136)
+    sound_as: Literal["robot", "qwen"] = "robot"
     sound_s: float = Field(30.0, gt=0, le=300)
     train_encoders: bool = False
 

@@ -15,16 +15,25 @@ import pytest
 
 pytest.importorskip("torch", reason="needs the training extra: make setup-training")
 
+import cv2
+import numpy as np
+
 from models.bundle import read_manifest
 from models.language import Message
 from models.manifest import Manifest
 from models.signing import PrivateKey
+from offline_tools.chatml import MediaKind, Medium, Row, Text, Turn
+from offline_tools.chatml_media import file_sha256
+from offline_tools.chatml_writer import write_rows
 from offline_tools.export.__main__ import main as export
 from offline_tools.train.__main__ import main as train
+from offline_tools.wav_file import wav_bytes
 from runtime.compose import Parts, language_model
 from runtime.config import Settings
 from tests.command_line import hearsight, refused
+from tests.recordings import tone
 from tests.training.memory_rows import memory_rows, write_memory_rows
+from tests.training.tiny_omni_thinker import save_tiny_thinker
 
 ENTRY = Manifest.load().entry("smollm2-135m")
 MODELS = Path(os.environ.get("HEARSIGHT_CACHE", "~/.cache/hearsight")).expanduser() / "models"
@@ -33,7 +42,7 @@ STEPS = 6
 
 pytestmark = [
     pytest.mark.training,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(900),  # a hundred seconds of a processor; on a busy machine that takes long
     pytest.mark.skipif(not GGUF.is_file(), reason="needs SmolLM2: hearsight models fetch smollm2-135m"),
 ]
 
@@ -146,6 +155,40 @@ def test_a_bundle_verifies_until_a_byte_of_it_changes(robot: Path, exported: Pat
     content[len(content) // 2] ^= 1
     (tmp_path / "changed.bundle").write_bytes(content)
     assert "has sha256" in refused("models", "verify", tmp_path / "changed.bundle", "--config", robot)
+
+
+def test_a_thinker_sees_and_hears_on_the_robot_as_its_checkpoint_does(
+    place: Path, trained: Path, tmp_path: Path
+) -> None:
+    """A tiny random thinker with its encoders: any mistake in a layout would give other tokens."""
+    from transformers import AutoTokenizer
+
+    words = AutoTokenizer.from_pretrained(trained / "model")
+    words.pad_token = "<|endoftext|>"
+    save_tiny_thinker(tmp_path / "thinker", words=words)
+    write_rows(tmp_path / "golden.jsonl", [seen_and_heard(tmp_path)])
+    changed = {"golden": str(tmp_path / "golden.jsonl"), "quantize": "Q8_0", "max-tokens": "6"}
+    command = export_command(place, tmp_path / "thinker", tmp_path / "out", **changed)
+    assert export([*command, "--least-likeness", "0"]) == 0
+    steps = {
+        step["step"]: step for step in json.loads((tmp_path / "out" / "report.json").read_text())["steps"]
+    }
+    assert steps["f16"]["first_tokens"] == 1.0
+    made = tmp_path / "out" / "toy-memory-1.0-Q8_0.bundle"
+    manifest = read_manifest(made, [PrivateKey.read(place / "key").public]).manifest
+    assert manifest.role == "omni"
+    assert [file.name.partition("-")[0] for file in manifest.files] == ["toy", "mmproj", "golden", "golden"]
+
+
+def seen_and_heard(folder: Path) -> Row:
+    """A picture that needs no resizing, and a second of sound."""
+    coarse = np.random.default_rng(1).integers(0, 255, (8, 8, 3), np.uint8)
+    cv2.imwrite(str(folder / "picture.jpg"), cv2.resize(coarse, (448, 448), interpolation=cv2.INTER_CUBIC))
+    (folder / "sound.wav").write_bytes(wav_bytes(tone(1.0)))
+    files: tuple[tuple[MediaKind, str], ...] = (("image", "picture.jpg"), ("audio", "sound.wav"))
+    media = [Medium(kind, name, file_sha256(folder / name)) for kind, name in files]
+    turns = (Turn("user", (*media, Text("What happens?"))), Turn("assistant", (Text("Nothing."),)))
+    return Row("seen-and-heard", turns, {}, folder)
 
 
 def test_a_checkpoint_of_another_architecture_is_refused(

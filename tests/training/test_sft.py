@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch", reason="needs the training extra: make setup-training")
-pytestmark = [pytest.mark.training, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
 
 from offline_tools.train.__main__ import main  # noqa: E402
 from tests.training.memory_rows import memory_rows, write_memory_rows  # noqa: E402

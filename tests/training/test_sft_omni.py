@@ -19,9 +19,9 @@ from offline_tools.train.sft_recipe import MediaRecipe, SftRecipe
 from tests.training.tiny_omni_thinker import save_tiny_thinker
 from tests.training_rows import ANSWER, training_row
 
-pytestmark = [pytest.mark.training, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.training, pytest.mark.timeout(600)]
 
-MEDIA = "media: {{video_as: {}, frame_rate_hz: 5, frames: 4, pixels: 12544, sound_s: 5}}"
+MEDIA = "media: {{video_as: {}, frame_rate_hz: 5, frames: 4, pixels: 12544, sound_as: qwen, sound_s: 5}}"
 RECIPE = "batch: 4\nbatch_per_device: 2\nlearning_rate: 0.01\nschedule: constant\ndtype: float32\nmax_tokens: 2048\n"
 
 
@@ -96,7 +96,9 @@ def test_a_batch_holds_a_token_for_each_piece_of_a_medium(place: Path, loaded: A
     from offline_tools.train.omni_data import omni_data
     from offline_tools.train.sft_tokens import IGNORED
 
-    media = MediaRecipe(video_as=video_as, frame_rate_hz=5, frames=4, pixels=12544, sound_s=5)  # type: ignore[arg-type]
+    media = MediaRecipe(
+        video_as=video_as, frame_rate_hz=5, frames=4, pixels=12544, sound_as="qwen", sound_s=5
+    )  # type: ignore[arg-type]
     data, _ = omni_data(loaded, read_rows(place / "rows.jsonl"), SftRecipe(media=media), "")
     batch = data.collator(list(data.rows[:2]))
     ids, config = batch["input_ids"], loaded.model.config
@@ -115,12 +117,33 @@ def test_a_batch_holds_a_token_for_each_piece_of_a_medium(place: Path, loaded: A
     assert bool(loaded.model(**batch).loss.isfinite())
 
 
+def test_sound_as_the_robot_hears_it_takes_whole_stretches(place: Path, tmp_path: Path) -> None:
+    from offline_tools.chatml import read_rows
+    from offline_tools.train.omni_data import omni_data
+    from offline_tools.train.sft_model import load_model
+
+    loaded = load_model(place / "thinker", "float32")
+    media = MediaRecipe(frame_rate_hz=5, frames=4, pixels=12544)
+    data, _ = omni_data(loaded, read_rows(place / "rows.jsonl"), SftRecipe(media=media), "")
+    batch = data.collator(list(data.rows[:1]))
+    assert int((batch["input_ids"] == loaded.model.config.audio_token_id).sum()) == 2 * 750
+    assert batch["feature_attention_mask"].tolist() == [[1] * 3000] * 2
+    assert bool(loaded.model(**batch).loss.isfinite())
+    loaded.model.save_pretrained(tmp_path)
+    assert load_model_config(tmp_path)["audio_config"]["n_window"] == 1500
+
+
+def load_model_config(folder: Path) -> dict[str, Any]:
+    stored: dict[str, Any] = json.loads((folder / "config.json").read_text())
+    return stored
+
+
 def test_the_most_a_row_may_grow_to_is_counted_beforehand(place: Path, loaded: Any) -> None:
     from offline_tools.chatml import read_rows
     from offline_tools.train.omni_data import omni_data
 
     rows = read_rows(place / "rows.jsonl")
-    media = MediaRecipe(frame_rate_hz=5, frames=4, pixels=12544, sound_s=5)
+    media = MediaRecipe(frame_rate_hz=5, frames=4, pixels=12544, sound_as="qwen", sound_s=5)
     data, _ = omni_data(loaded, rows, SftRecipe(media=media, max_tokens=2048), "")
     grown = int(data.collator(list(data.rows[:1]))["attention_mask"].sum())
     assert grown < 1500
