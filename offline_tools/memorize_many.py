@@ -13,6 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -76,7 +77,8 @@ def with_ray(
     address: str | None = None,
     work: Callable[[str, str, Settings], Outcome] = memorize_one,
 ) -> Iterator[Outcome]:
-    """As many videos at once as there are workers; outcomes as they come. address: a cluster's, None for this machine.
+    """As many videos at once as there are workers; outcomes as they come. address: a cluster's, None for this machine;
+    neither counts where this process has started Ray already.
 
     On a cluster, Hearsight is installed on every machine, and videos and `out` lie where all see them. A worker process
     that dies fails its video alone, after RETRIES more. Needs ray (the training extra). Raises OfflineToolError where
@@ -85,14 +87,7 @@ def with_ray(
     import ray
     from ray.exceptions import RayError
 
-    try:
-        if address is None:
-            ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, configure_logging=False)
-        else:
-            ray.init(address=address, log_to_driver=False)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise OfflineToolError(f"Ray cannot be used at {address or 'this machine'}: {error}") from error
-    try:
+    with _connected(workers, address):
         remote = ray.remote(num_cpus=1, max_retries=RETRIES)(work)
         waiting = list(videos)
         running: dict[ray.ObjectRef[Outcome], str] = {}
@@ -106,6 +101,25 @@ def with_ray(
                 yield ray.get(ready[0])
             except RayError as error:
                 yield Outcome(video, "", fault=f"its worker died: {str(error).splitlines()[0]}")
+
+
+@contextmanager
+def _connected(workers: int, address: str | None) -> Iterator[None]:
+    """Ray, started or found for as long as the block runs, unless this process has it already."""
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    try:
+        if address is None:
+            ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, configure_logging=False)
+        else:
+            ray.init(address=address, log_to_driver=False)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise OfflineToolError(f"Ray cannot be used at {address or 'this machine'}: {error}") from error
+    try:
+        yield
     finally:
         ray.shutdown()
 
