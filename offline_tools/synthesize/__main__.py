@@ -6,7 +6,9 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from models.errors import ModelError
 from offline_tools.chatml import check_rows
@@ -16,6 +18,9 @@ from offline_tools.errors import OfflineToolError
 from offline_tools.extras import missing_extra
 from runtime.config import Settings, load_settings
 from runtime.errors import HearsightError
+
+if TYPE_CHECKING:
+    from offline_tools.synthesize.annotate import Annotators
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -56,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         help="videos, whose people have agreed to be in a dataset",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, required=True, metavar="ROWS.jsonl", help="goes on where it was")
+    parser.add_argument("--memories", type=Path, metavar="DIR", help="of the videos, made by memorize_many")
     parser.add_argument(
         "--captions", required=True, metavar="MODEL", help="captions frames; none: no captions"
     )
@@ -82,12 +88,29 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _synthesize(arguments: Sequence[str]) -> int:
-    from offline_tools.synthesize.annotate import Annotators
     from offline_tools.synthesize.equivalence import VotingRule
     from offline_tools.synthesize.rows import Rules
     from offline_tools.synthesize.run import Plan, synthesize
 
     options = _parser().parse_args(arguments)
+    _check_options(options)
+    consent: ConsentRule = EVERYBODY if options.replay else consent_rule(options.allow)
+    import networkx  # noqa: F401 - missing, it is said before any model is loaded
+
+    settings = load_settings(options.config) if options.config else Settings()
+    plan = Plan(tuple(options.memory), tuple(options.replay), options.out, settings, options.memories)
+    with ExitStack() as stack:
+        models = _models(options, settings, stack)
+        voting = VotingRule(options.least_votes, options.share)
+        tally = synthesize(plan, models, Rules(consent, voting, options.give_up_after))
+    for line in tally.skipped:
+        print(f"skipped: {line}", file=sys.stderr)
+    figures = {"rows": str(options.out), "written": tally.written, "known": tally.known, **tally.counts}
+    print(json.dumps(figures))
+    return 0
+
+
+def _check_options(options: argparse.Namespace) -> None:
     if bool(options.memory) == bool(options.replay):
         raise OfflineToolError("give either --memory DATA_DIR… or --replay VIDEO…")
     if "none" in (options.merge, options.semantic):
@@ -96,18 +119,20 @@ def _synthesize(arguments: Sequence[str]) -> int:
         raise OfflineToolError(
             "--share must be above 0 and at most 1, --least-votes, --max-tokens and --timeout above 0"
         )
-    consent: ConsentRule = EVERYBODY if options.replay else consent_rule(options.allow)
-    import networkx  # noqa: F401 - missing, it is said before any model is loaded
-
-    settings = load_settings(options.config) if options.config else Settings()
     if options.captions != "none" and not has_senses(options.captions):
         raise OfflineToolError(f"--captions {options.captions} sees no pictures: give an omni model, or none")
-    opened = {
-        choice: open_model(choice, key_variable=options.key_variable, settings=settings)
-        for choice in {options.captions, options.merge, options.semantic or options.merge} - {"none"}
-    }
+
+
+def _models(options: argparse.Namespace, settings: Settings, stack: ExitStack) -> Annotators:
+    """The models of the stages, each opened once and closed with the stack."""
+    from offline_tools.synthesize.annotate import Annotators
+
     semantic = options.semantic or options.merge
-    models = Annotators(
+    opened = {}
+    for choice in {options.captions, options.merge, semantic} - {"none"}:
+        opened[choice] = open_model(choice, key_variable=options.key_variable, settings=settings)
+        stack.callback(opened[choice].close)
+    return Annotators(
         opened.get(options.captions),
         opened[options.merge],
         opened[semantic],
@@ -116,18 +141,6 @@ def _synthesize(arguments: Sequence[str]) -> int:
         options.timeout,
         options.max_tokens,
     )
-    plan = Plan(tuple(options.memory), tuple(options.replay), options.out, settings, options.memories)
-    try:
-        voting = VotingRule(options.least_votes, options.share)
-        tally = synthesize(plan, models, Rules(consent, voting, options.give_up_after))
-    finally:
-        for model in opened.values():
-            model.close()
-    for line in tally.skipped:
-        print(f"skipped: {line}", file=sys.stderr)
-    figures = {"rows": str(options.out), "written": tally.written, "known": tally.known, **tally.counts}
-    print(json.dumps(figures))
-    return 0
 
 
 def _check(arguments: Sequence[str]) -> int:
