@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,11 +50,11 @@ def load_model(source: Path, dtype: str) -> Loaded:
         raise TrainingError(f"there is no model at {source}")
     if (source / ADAPTER_CONFIG).is_file():
         return _merged(source, dtype)
+    from safetensors import SafetensorError
+
     try:
-        if source.is_file():
-            return _from_gguf(source, dtype)
-        return _from_folder(source, dtype)
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        return _from_gguf(source, dtype) if source.is_file() else _from_folder(source, dtype)
+    except (OSError, ValueError, KeyError, IndexError, RuntimeError, struct.error, SafetensorError) as error:
         if is_out_of_memory(error):
             raise
         raise TrainingError(f"cannot load the model {source}: {_first_line(error)}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -283,6 +284,12 @@ def test_a_model_of_another_kind_is_refused(
     (tmp_path / "broken.gguf").write_bytes(b"GGUFnonsense")
     assert "cannot load the model" in refusal(
         command(place, tmp_path / "out", model=tmp_path / "broken.gguf"), capsys
+    )
+    shutil.copytree(place / "tiny", tmp_path / "cut")
+    whole = (tmp_path / "cut" / "model.safetensors").read_bytes()
+    (tmp_path / "cut" / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+    assert "cannot load the model" in refusal(
+        command(place, tmp_path / "out", model=tmp_path / "cut"), capsys
     )
     (tmp_path / "empty").mkdir()
     assert "cannot load the model" in refusal(
