@@ -74,22 +74,31 @@ def export(plan: ExportPlan, told: Told = print) -> Exported:
     unknown = [kind for kind in plan.kinds if kind not in KINDS]
     if unknown:
         raise ExportError(f"--quantize {', '.join(unknown)}: one or more of {', '.join(KINDS)}")
+    _check_names(plan)
     plan.to.mkdir(parents=True, exist_ok=True)
     told(f"checkpoint {plan.checkpoint}: {architecture_of(plan.checkpoint)}")
     work = _Work(plan, told)
-    folder = work.checkpoint()
-    f16 = plan.to / f"{plan.name}-f16.gguf"
-    convert(folder, f16)
-    work.project(folder)
-    work.measured(f16, "f16")
-    bundles = [bundle for kind in plan.kinds if (bundle := work.quantized(f16, kind)) is not None]
-    work.clean()
+    try:
+        folder = work.checkpoint()
+        f16 = plan.to / f"{plan.name}-f16.gguf"
+        convert(folder, f16)
+        work.project(folder)
+        work.measured(f16, "f16")
+        bundles = [bundle for kind in plan.kinds if (bundle := work.quantized(f16, kind)) is not None]
+    finally:
+        work.clean()
     if not bundles:
         raise ExportError(
             f"no quantization answers enough like the checkpoint (at least {plan.least_likeness}): see "
             f"{plan.to / REPORT}; nothing was packed"
         )
     return Exported(tuple(bundles), tuple(work.steps))
+
+
+def _check_names(plan: ExportPlan) -> None:
+    """Raise ModelError where no bundle may be called so, before anything takes minutes."""
+    file = BundleFile(f"{plan.name}.gguf", 0, "0" * 64)
+    BundleManifest(plan.name, plan.version, "language", plan.licence, plan.publisher, "", (file,)).to_bytes()
 
 
 def architecture_of(checkpoint: Path) -> str:

@@ -37,14 +37,6 @@ class LossLog(TrainerCallback):
             )
 
 
-def read_losses(path: Path) -> list[float]:
-    """The losses in order; raises TrainingError where there is none."""
-    rows = _lines(path)
-    if not rows:
-        raise TrainingError(f"{path} holds no step: nothing was trained")
-    return [float(row["loss"]) for row in rows]
-
-
 def rewrite_losses(path: Path, *, until: int) -> None:
     """Keep the lines up to and with this step; those after it will be written again."""
     kept = [row for row in _lines(path) if row["step"] <= until]

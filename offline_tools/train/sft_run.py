@@ -18,7 +18,7 @@ from typing import Any
 
 from offline_tools.train.errors import TrainingError
 from offline_tools.train.memory_limit import is_out_of_memory
-from offline_tools.train.sft_losses import LossLog, read_losses, rewrite_losses
+from offline_tools.train.sft_losses import LossLog, rewrite_losses
 from offline_tools.train.sft_model import Loaded, adapter_settings, freeze_encoders
 from offline_tools.train.sft_recipe import SftRecipe
 
@@ -72,7 +72,9 @@ def run_sft(
         if not is_out_of_memory(error):
             raise
         raise TrainingError(_memory_sentence(recipe, out)) from error
-    losses = read_losses(out / LOSSES)
+    losses = [
+        row["loss"] for row in trainer.state.log_history if "loss" in row
+    ]  # those before a resumption too
     report = SftReport(
         steps=result.global_step,
         rows=len(data.rows),

@@ -26,6 +26,8 @@ from offline_tools.chatml import MediaKind, Medium, Row, Text, Turn
 from offline_tools.chatml_media import file_sha256
 from offline_tools.chatml_writer import write_rows
 from offline_tools.export.__main__ import main as export
+from offline_tools.export.convert import convert
+from offline_tools.export.errors import ExportError
 from offline_tools.train.__main__ import main as train
 from offline_tools.wav_file import wav_bytes
 from runtime.compose import Parts, language_model
@@ -206,3 +208,10 @@ def test_a_checkpoint_of_another_architecture_is_refused(
         assert sentence in capsys.readouterr().err
     assert export(export_command(place, place, tmp_path / "out", quantize="Q4_K_M,Q9")) == 1
     assert "--quantize Q9" in capsys.readouterr().err
+    assert export(export_command(place, place, tmp_path / "out", name="Not A Name", version="1.x")) == 1
+    said = capsys.readouterr().err
+    assert "name: " in said and "version: " in said
+    (tmp_path / "templated").mkdir()
+    (tmp_path / "templated" / "chat_template.jinja").write_text("{% generation %}x{% endgeneration %}")
+    with pytest.raises(ExportError, match=r"chat template for training"):
+        convert(tmp_path / "templated", tmp_path / "x.gguf")

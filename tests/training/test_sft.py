@@ -176,6 +176,14 @@ def test_a_killed_run_ends_as_one_that_was_not(place: Path, whole: Path) -> None
     assert all(bool((ours[name] == theirs[name]).all()) for name in ours)
 
 
+def test_a_finished_run_is_not_trained_again(place: Path, whole: Path) -> None:
+    told, trained = losses(whole), weights(whole / "model")
+    assert main(command(place, whole)) == 0
+    assert losses(whole) == told
+    assert json.loads((whole / "report.json").read_text())["resumed_at"] == 12
+    assert all(bool((tensor == trained[name]).all()) for name, tensor in weights(whole / "model").items())
+
+
 def test_a_checkpoint_that_was_cut_off_is_passed_over(place: Path, whole: Path) -> None:
     from offline_tools.train.sft_run import last_checkpoint
 
