@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from runtime.answer import Evidence
-from runtime.grounding import asking_words, content_terms, coverage, language_of, squash
+from runtime.grounding import asking_words, content_terms, coverage, language_of, squash, stem
 from runtime.heard import stated_in, unordered
 from runtime.question import Question, is_named
 from runtime.quotes import quote_in, speaker_in
@@ -49,6 +49,28 @@ _ASKS_COLOUR = re.compile(r"\b(?:what|which) colou?rs?\b|(?:什么|啥|哪种)�
 _TELLS_COLOUR = re.compile(
     r"\b(?:red|orange|yellow|green|blue|purple|violet|pink|brown|black|white|gr[ae]y|beige|gold\w*|silver\w*|turquoise|navy)\b"
     r"|[红橙黄绿蓝紫粉棕褐黑白灰金银青]|咖啡色",
+    re.IGNORECASE,
+)
+_ASKS_PRICE = re.compile(
+    r"\bhow much\b.*\b(?:costs?|pay|paid|price|charged?|spen[dt])\b|\bprice of\b|多少钱|花了多少",
+    re.IGNORECASE,
+)
+_TELLS_PRICE = re.compile(
+    r"[€$£¥]|\b(?:euros?|dollars?|pounds?|cents?|pence|yuan|francs?|free|nothing)\b|[块元钱]|免费"
+    r"|\b(?:costs?|paid|pay|price\W+\w+|for)\W+(?:only |about |just )?(?:\d|\w*teen|\w+ty|hundred)",
+    re.IGNORECASE,
+)
+_MEASURES = (
+    (_ASKS_NUMBER, _TELLS_NUMBER, "number"),
+    (_ASKS_PRICE, _TELLS_PRICE, "price"),
+    (_ASKS_COLOUR, _TELLS_COLOUR, "colour"),
+)
+_JOINED = re.compile(r"\b(?:and|or)\b|[和与跟及或]", re.IGNORECASE)
+_COUNTS = re.compile(r"\bhow many (?:different |other |more )?(?P<what>\w{3,})", re.IGNORECASE)
+_ASKS_WHERE = re.compile(r"^where\b|哪里|哪儿", re.IGNORECASE)
+_TELLS_WHERE = re.compile(
+    r"\b(?:in|on|at|to|from|under|behind|beside|between|next|near|inside|outside|above|below|over|into|through|there|here"
+    r"|home|upstairs|downstairs|abroad|away|has|have|had|took|taken|gave)\b|在(?!\s*\d|.{0,3}[点时])|到|去|从|里|边|面|旁|楼|家",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+(?::\d{2})?")
@@ -106,9 +128,24 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question) -> bool:
         return question.time is not None
     if _off_subject(question, quoted):
         return False
+    if _ASKS_WHERE.search(question.text) and not any(_TELLS_WHERE.search(quote) for quote in quotes):
+        return False
+    if not _counted(question.text, quotes):
+        return False
     across = any(language_of(quote) != question.language for quote in quotes)
     borne_out = across or coverage(wanted, "\n".join(item.words for item in quoted)) >= 1.0
     return borne_out and not _untold(question, " ".join(quotes), " ".join(quotes), quotes)
+
+
+def _counted(question: str, quotes: Sequence[str]) -> bool:
+    """Whether what a question asks the number of stands close behind a number, where it asks for one in English."""
+    counts = _COUNTS.search(question)
+    if counts is None or counts["what"].casefold() == "times":  # which "twice" tells
+        return True
+    what = re.compile(rf"\W+(?:\w+\W+){{0,2}}{re.escape(stem(counts['what'].casefold()))}", re.IGNORECASE)
+    return any(
+        what.match(quote, number.end()) for quote in quotes for number in _TELLS_NUMBER.finditer(quote)
+    )
 
 
 def _off_subject(question: Question, cited: Sequence[Evidence]) -> str:
@@ -116,11 +153,15 @@ def _off_subject(question: Question, cited: Sequence[Evidence]) -> str:
 
     Who is only meant ("my keys", "Ben's brother") need not be told of.
     """
-    named = [person for person in question.persons if is_named(person.label, question.text)]
-    if named and not any(
-        is_of(item, person) or is_named(person.label, item.words) for item in cited for person in named
-    ):
-        return f"it cites nothing of {named[0].label}"
+    named = [person.label for person in question.persons if is_named(person.label, question.text)]
+    told = {
+        person.label
+        for person in question.persons
+        if any(is_of(item, person) or is_named(person.label, item.words) for item in cited)
+    }
+    lacking = [label for label in named if label not in told]
+    if lacking and (len(lacking) == len(named) or not _JOINED.search(question.text)):
+        return f"it cites nothing of {lacking[0]}"
     speakers = {speaker_in(item.line) for item in cited}
     if question.intent == "what_said" and not speakers & {person.label for person in question.persons}:
         return "it quotes nobody who was asked about"
@@ -134,13 +175,12 @@ def _echoed(terms: Sequence[str], proof: str, question: Question) -> str:
 
 
 def _untold(question: Question, times: str, told: str, people: Sequence[str]) -> str:
-    """What a question asks for (a time, a number, a colour, somebody) and what may tell it does not; else ""."""
+    """What a question asks for (a time, a number, a price …) and what may tell it does not; else ""."""
     if _ASKS_WHEN.search(question.text) and not _TELLS_WHEN.search(times):
         return "it tells no time"
-    if _ASKS_NUMBER.search(question.text) and not _TELLS_NUMBER.search(told):
-        return "it tells no number"
-    if _ASKS_COLOUR.search(question.text) and not _TELLS_COLOUR.search(told):
-        return "it tells no colour"
+    for asks, tells, what in _MEASURES:
+        if asks.search(question.text) and not tells.search(told):
+            return f"it tells no {what}"
     if _ASKS_WHOM.search(question.text) and not any(_TELLS_WHOM.search(quote) for quote in people):
         return "it tells of nobody"
     return ""

@@ -76,7 +76,7 @@ def read_object_question(question: Question) -> ObjectQuestion | None:
     ask = next((ask for ask, form in (_CHINESE if chinese else _ENGLISH) if form.search(text)), None)
     if ask is None or (ask == "where" and _NOT_WHERE.search(text)):
         return None
-    found = [kind for kind in find_kinds(text) if chinese or not _goes_on(text[kind[1] :])]
+    found = [kind for kind in find_kinds(text) if chinese or not goes_on(text[kind[1] :])]
     label = found[0][2] if found else ""
     terms = tuple(term for term in question.terms if not _VERBS.match(term) and not _is_part(term))
     if not label and (ask != "where" or not terms or not _names_a_thing(text, chinese)):
@@ -86,7 +86,7 @@ def read_object_question(question: Question) -> ObjectQuestion | None:
     return ObjectQuestion(ask, label, terms, owners, "" if owners else name)
 
 
-def _goes_on(rest: str) -> bool:
+def goes_on(rest: str) -> bool:
     """Whether the name goes on behind the word for a kind, as in "car keys": then it is no thing of that kind."""
     word = _NEXT_WORD.match(rest)
     return bool(word and content_terms(word[1]) and not _VERBS.match(word[1]) and not _FORM.search(word[1]))

@@ -9,7 +9,7 @@ from memory_store.records import Node, NodeKind
 from memory_store.store import MemoryStore
 from runtime.grounding import coverage
 from runtime.object_kinds import find_kinds, names_of
-from runtime.object_question import ObjectQuestion
+from runtime.object_question import ObjectQuestion, goes_on
 from runtime.question import Question
 from runtime.quotes import quote_in, sentences_in, states_something
 
@@ -50,7 +50,9 @@ def _says_where(node: Node, asked: ObjectQuestion, terms: Sequence[str]) -> bool
     if quote is None or node.provenance.get("speech_source") == "screen":
         return False
     for sentence in sentences_in(quote):
-        named = bool(asked.label) and any(label == asked.label for _, _, label in find_kinds(sentence))
+        named = bool(asked.label) and any(
+            label == asked.label and not goes_on(sentence[end:]) for _, end, label in find_kinds(sentence)
+        )
         if not (named or (terms and coverage(terms, sentence) == 1.0)):
             continue
         if states_something(sentence) and _PLACED.search(sentence):

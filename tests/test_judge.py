@@ -87,6 +87,18 @@ def test_an_answer_begins_like_a_sentence_unless_with_a_label() -> None:
         ("How often must Biscuit take a pill?", 'person_2 says: "Biscuit takes a pill twice a day."', True),
         ("How much did the mug cost?", 'person_2 says: "This mug is a present."', False),
         ("How much did the mug cost?", 'person_2 says: "The mug was five euros."', True),
+        ("How much does the flight cost?", 'person_2 says: "I take the flight for two weeks."', False),
+        ("How much does the flight cost?", 'person_2 says: "The flight cost 80."', True),
+        (
+            "How many plants are there?",
+            'person_2 says: "I fly for two weeks. Please water my plants."',
+            False,
+        ),
+        ("How many plants are there?", 'person_2 says: "There are two very big plants here."', True),
+        ("Where is the exam?", 'person_2 says: "My exam begins soon."', False),
+        ("Where is the exam?", 'person_2 says: "My exam is upstairs."', True),
+        ("考试在哪里？", "person_2说：“明天上午九点有考试。”", False),
+        ("考试在哪里？", "person_2说：“考试在学校。”", True),
         ("When is the party?", 'person_2 says: "The cake for the party is on the table."', False),
         ("When is the party?", 'person_2 says: "The party is on Sunday."', True),
         ("Who is the parcel for?", 'person_2 says: "The parcel is wet."', False),
@@ -128,9 +140,14 @@ def test_who_is_only_meant_need_not_be_told_of() -> None:
     assert quotes_answer([_evidence('Anna says: "The keys are in the drawer."')], asked)
 
 
-def test_one_of_several_persons_named_is_enough() -> None:
+def test_one_of_several_persons_is_enough_where_they_do_it_together() -> None:
     anna = Person(3, "Anna", "resident", False, (103,), (), None, None, 1)
     asked = read_question(
         "What will Anna and Leo watch on Friday?", [LEO, anna], lambda node_id: None, NOW_UTC_S, ZONE
     )
-    assert quotes_answer([_evidence('Anna says: "We will watch a film on Friday."')], asked)
+    told = _evidence('Anna says: "We will watch a film on Friday."')
+    assert quotes_answer([told], asked)
+    asked = read_question(
+        "What will Anna watch with Leo on Friday?", [LEO, anna], lambda node_id: None, NOW_UTC_S, ZONE
+    )
+    assert not quotes_answer([told], asked)

@@ -156,6 +156,8 @@ def test_my_means_the_asker() -> None:
         ("今天来了几个人？", "count", ""),
         ("今天谁来过？", "present", ""),
         ("小明今天来过吗？", "was_present", ""),
+        ("What did the dentist say to Anna?", None, ""),
+        ("What did Anna say to the dentist?", "what_said", ""),
     ],
 )
 def test_plain_forms_are_recognised_and_only_those(text: str, intent: str | None, topic: str) -> None:

@@ -21,6 +21,7 @@ def figures_of(given: Sequence[Given]) -> dict[str, Any]:
             parts.setdefault(name, []).append(one)
     return {
         **_right(given),
+        "answerable": _right(answerable),
         "by": {name: _right(part) for name, part in sorted(parts.items())},
         "false_answers": _mean([not one.exact for one in given if not one.question.answerable]),
         "unanswered": _mean([one.answered.abstained for one in answerable]),
@@ -36,7 +37,11 @@ def figures_of(given: Sequence[Given]) -> dict[str, Any]:
 
 def rows_of(method: str, told: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """The figures of one method as rows of (what, measured, target)."""
-    rows = [(f"{method}: right, {told['questions']} questions", _shares(told), "")]
+    answerable = told["answerable"]
+    rows = [
+        (f"{method}: right, {told['questions']} questions", _shares(told), ""),
+        (f"  answerable, {answerable['questions']}", _shares(answerable), ""),
+    ]
     for name in (*TYPES, "en", "zh", *SPLITS):
         if name in told["by"]:
             part = told["by"][name]
