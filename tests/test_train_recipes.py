@@ -83,7 +83,7 @@ def test_a_broken_recipe_is_refused_in_one_sentence(tmp_path: Path, text: str, s
 
 def test_a_missing_recipe_names_those_that_are_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rl", "--recipe", "nowhere.yaml", "--dry-run"]) == 1
-    assert "dapo_8b.yaml" in capsys.readouterr().err
+    assert "give a file or one of dapo_14b" in capsys.readouterr().err
 
 
 def test_a_draw_is_split_over_processes_by_whole_groups() -> None:
@@ -104,7 +104,7 @@ def test_several_updates_of_a_draw_share_its_episodes() -> None:
 
 
 def test_a_dry_run_prints_what_the_engine_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rl", "--recipe", str(RECIPES / "dapo_14b.yaml"), "--dry-run"]) == 0
+    assert main(["rl", "--recipe", "dapo_14b", "--dry-run"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["GRPOConfig"]["epsilon_high"] == 0.28
     assert told["start"].startswith("torchrun --nproc-per-node 8")

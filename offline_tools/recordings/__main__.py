@@ -128,7 +128,7 @@ def _export(options: argparse.Namespace) -> int:
     parts = parts_for(_settings(options), options.memory)
     options.out.mkdir(parents=True, exist_ok=True)
     removed: list[Removed] = []
-    faults: list[str] = []
+    failed = 0
     store = compose.open_store(parts)
     try:
         exporter = Exporter(parts, store, rule)
@@ -136,17 +136,16 @@ def _export(options: argparse.Namespace) -> int:
             try:
                 removed.append(exporter.video(video, options.out))
             except (OfflineToolError, DriverError, OSError) as error:
-                faults.append(f"{video}: {error}")
+                failed += 1
+                print(f"recordings: {video}: {error}", file=sys.stderr)
         if not options.videos:
-            removed += exporter.memory(options.out, faults.append)
+            removed += exporter.memory(options.out)
     finally:
         store.close()
     write_manifest(options.out, rule, removed)
     for one in removed:
         print(json.dumps(asdict(one), ensure_ascii=False))
-    for fault in faults:
-        print(f"recordings: {fault}", file=sys.stderr)
-    return 1 if faults else 0
+    return 1 if failed else 0
 
 
 def _label(options: argparse.Namespace) -> int:

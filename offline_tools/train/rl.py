@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from offline_tools.train.errors import TrainingError
-from offline_tools.train.rl_recipe import RlRecipe, read_recipe
+from offline_tools.train.rl_recipe import RlRecipe, read_recipe, recipe_path
 from offline_tools.train.rl_setting import open_setting
 from offline_tools.train.verl_config import VerlFiles, composed, verl_overrides, write_files
 
@@ -48,7 +48,9 @@ def main(arguments: Sequence[str]) -> int:
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="train rl", description=__doc__)
-    parser.add_argument("--recipe", type=Path, required=True, help="YAML; see offline_tools/train/recipes")
+    parser.add_argument(
+        "--recipe", type=recipe_path, required=True, help="NAME or FILE, see offline_tools/train/recipes"
+    )
     parser.add_argument(
         "--questions", type=Path, help="JSON lines: id, memory, question, answer, before_clip …"
     )

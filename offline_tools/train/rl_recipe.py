@@ -178,13 +178,19 @@ class RlRecipe(Section):
     verl: VerlSettings = VerlSettings()
 
 
+def recipe_path(name: str) -> Path:
+    """The file of a recipe: one of this package by its name, or any."""
+    path = RECIPES / f"{name}.yaml"
+    return path if path.is_file() else Path(name)
+
+
 def read_recipe(path: Path) -> RlRecipe:
     """Raises TrainingError, which lists every fault with its key."""
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        known = ", ".join(sorted(one.name for one in RECIPES.glob("*po_*.yaml")))
-        raise TrainingError(f"there is no recipe {path}; {RECIPES} holds {known}") from error
+        known = ", ".join(sorted(one.stem for one in RECIPES.glob("*po_*.yaml")))
+        raise TrainingError(f"there is no recipe {path}: give a file or one of {known}") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise TrainingError(f"{path} is no YAML that can be read: {' '.join(str(error).split())}") from error
     if not isinstance(raw, dict):

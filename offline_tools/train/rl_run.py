@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from offline_tools.train.errors import TrainingError
+from offline_tools.train.memory_limit import is_out_of_memory
 from offline_tools.train.rl_accuracy import Accuracy, accuracy, greedy_player
 from offline_tools.train.rl_questions import read_questions
 from offline_tools.train.rl_recipe import RlRecipe
@@ -88,12 +89,13 @@ def load_model(path: str, recipe: RlRecipe, checkpoint: Path | None = None) -> t
         config = AutoConfig.from_pretrained(path)
         if checkpoint is not None and not recipe.trl.lora_rank:
             _same_shape(config, AutoConfig.from_pretrained(checkpoint), path, checkpoint)
-        tokenizer = AutoTokenizer.from_pretrained(path)
         model = AutoModelForCausalLM.from_pretrained(
             path,
-            dtype=torch.bfloat16 if recipe.trl.bf16 else torch.float32,
+            # whole weights stay in float32 beside the reckoning in bfloat16, in which steps of 1e-6 would be lost
+            dtype=torch.bfloat16 if recipe.trl.bf16 and recipe.trl.lora_rank else torch.float32,
             attn_implementation=recipe.trl.attention,
         )
+        tokenizer = AutoTokenizer.from_pretrained(path)
     except (OSError, ValueError, ImportError) as error:
         reason = " ".join(str(error).split())[:300]
         raise TrainingError(f"{path} cannot be trained as a causal language model: {reason}") from error
@@ -122,23 +124,16 @@ def _grpo_config(arguments: dict[str, Any]) -> Any:
 @contextmanager
 def _clear_faults(out: Path) -> Iterator[None]:
     """Memory that runs out, as one sentence; what was saved stays."""
-    import torch
-
     try:
         yield
-    except torch.OutOfMemoryError as error:
-        raise TrainingError(_out_of_memory(out, error)) from error
-    except RuntimeError as error:
-        if "not enough memory" not in str(error) and "can't allocate memory" not in str(error):
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
             raise
-        raise TrainingError(_out_of_memory(out, error)) from error
-
-
-def _out_of_memory(out: Path, error: Exception) -> str:
-    return (
-        f"out of memory ({str(error).splitlines()[0][:120]}): lower trl.episodes_per_device or "
-        f"episode.context_tokens, or use more GPUs; what was saved in {out} stays, and the same command goes on from it"
-    )
+        raise TrainingError(
+            f"out of memory ({str(error).splitlines()[0][:120]}): lower trl.episodes_per_device or "
+            f"episode.context_tokens, or use more GPUs; what was saved in {out} stays, and the same command "
+            "goes on from it"
+        ) from error
 
 
 def _begin(out: Path, recipe: RlRecipe, trainer: Any) -> None:

@@ -19,35 +19,17 @@ RECIPE_FILE = "recipe.json"
 
 def trl_arguments(recipe: RlRecipe, out: Path, processes: int) -> dict[str, Any]:
     """GRPOConfig's keyword arguments. Raises TrainingError where a draw cannot be split over processes in groups."""
-    algorithm, schedule, episode, trl = recipe.algorithm, recipe.schedule, recipe.episode, recipe.trl
-    episodes = schedule.questions * algorithm.group
-    in_one_pass = processes * trl.episodes_per_device * schedule.updates
-    if episodes % in_one_pass or (episodes // processes) % algorithm.group:
-        raise TrainingError(
-            f"{schedule.questions} questions × {algorithm.group} episodes cannot be split over {processes} processes × "
-            f"{trl.episodes_per_device} episodes × {schedule.updates} updates with whole groups in each process: "
-            "change schedule.questions or trl.episodes_per_device"
-        )
-    accumulated = episodes // in_one_pass
+    schedule, episode, trl = recipe.schedule, recipe.episode, recipe.trl
     return {
         "output_dir": str(out),
+        **_batches(recipe, processes),
+        **_loss(recipe),
         "max_steps": schedule.steps * schedule.updates,
         "learning_rate": schedule.learning_rate,
         "lr_scheduler_type": "constant_with_warmup",
         "warmup_steps": schedule.warmup_steps,
         "max_grad_norm": schedule.gradient_norm,
         "weight_decay": 0.0,
-        "per_device_train_batch_size": trl.episodes_per_device,
-        "gradient_accumulation_steps": accumulated,
-        "steps_per_generation": accumulated * schedule.updates,
-        "num_generations": algorithm.group,
-        "num_iterations": 1,
-        "loss_type": _LOSSES[algorithm.loss],
-        "scale_rewards": "group",
-        "epsilon": algorithm.clip_low,
-        "epsilon_high": algorithm.clip_high,
-        "beta": algorithm.kl,
-        "use_bias_correction_kl": False,  # GRPO's own estimate, not DeepSeek-V3.2's, which TRL takes by default
         "max_completion_length": episode.reply_tokens,
         "temperature": episode.temperature,
         "top_p": episode.top_p,
@@ -62,6 +44,38 @@ def trl_arguments(recipe: RlRecipe, out: Path, processes: int) -> dict[str, Any]
         "remove_unused_columns": False,
         "disable_dropout": True,
         **trl.arguments,
+    }
+
+
+def _batches(recipe: RlRecipe, processes: int) -> dict[str, Any]:
+    """How the episodes of a draw are split over processes, passes and updates."""
+    schedule, group, at_once = recipe.schedule, recipe.algorithm.group, recipe.trl.episodes_per_device
+    episodes = schedule.questions * group
+    in_one_pass = processes * at_once * schedule.updates
+    if episodes % in_one_pass or (episodes // processes) % group:
+        raise TrainingError(
+            f"{schedule.questions} questions × {group} episodes cannot be split over {processes} processes × "
+            f"{at_once} episodes × {schedule.updates} updates with whole groups in each process: "
+            "change schedule.questions or trl.episodes_per_device"
+        )
+    return {
+        "num_generations": group,
+        "per_device_train_batch_size": at_once,
+        "gradient_accumulation_steps": episodes // in_one_pass,
+        "steps_per_generation": episodes // in_one_pass * schedule.updates,
+    }
+
+
+def _loss(recipe: RlRecipe) -> dict[str, Any]:
+    algorithm = recipe.algorithm
+    return {
+        "loss_type": _LOSSES[algorithm.loss],
+        "scale_rewards": "group",
+        "num_iterations": 1,
+        "epsilon": algorithm.clip_low,
+        "epsilon_high": algorithm.clip_high,
+        "beta": algorithm.kl,
+        "use_bias_correction_kl": False,  # GRPO's own estimate, not DeepSeek-V3.2's, which TRL takes by default
     }
 
 

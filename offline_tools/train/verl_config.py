@@ -36,10 +36,22 @@ class VerlFiles:
 
 def verl_overrides(recipe: RlRecipe, model: str, files: VerlFiles, out: Path) -> list[str]:
     """The command line of verl.trainer.main_ppo. Raises TrainingError where the recipe names no GPUs."""
-    machine, algorithm, schedule, episode = recipe.machine, recipe.algorithm, recipe.schedule, recipe.episode
-    if machine.gpus < 1:
+    if recipe.machine.gpus < 1:
         raise TrainingError("the recipe names no GPUs for verl: set machine.gpus")
-    keys: dict[str, Any] = {
+    keys = {
+        **_algorithm_keys(recipe),
+        **_data_keys(recipe, files),
+        **_actor_keys(recipe, model),
+        **_rollout_keys(recipe, files),
+        **_trainer_keys(recipe, out),
+        **recipe.verl.overrides,
+    }
+    return [f"{key}={_hydra(value)}" for key, value in keys.items()]
+
+
+def _algorithm_keys(recipe: RlRecipe) -> dict[str, Any]:
+    algorithm = recipe.algorithm
+    return {
         "algorithm.adv_estimator": "grpo",
         "algorithm.norm_adv_by_std_in_grpo": True,
         "algorithm.use_kl_in_reward": False,
@@ -47,49 +59,74 @@ def verl_overrides(recipe: RlRecipe, model: str, files: VerlFiles, out: Path) ->
         "algorithm.filter_groups.metric": "judged",
         "algorithm.filter_groups.max_num_gen_batches": algorithm.waves,
         "algorithm.filter_groups.max_inflight_gen_batches": algorithm.waves,
+    }
+
+
+def _data_keys(recipe: RlRecipe, files: VerlFiles) -> dict[str, Any]:
+    episode = recipe.episode
+    return {
         "data.train_files": str(files.data),
         "data.val_files": str(files.data),
-        "data.train_batch_size": schedule.questions,
+        "data.train_batch_size": recipe.schedule.questions,
         "data.return_raw_chat": True,
-        "data.seed": schedule.seed,
+        "data.seed": recipe.schedule.seed,
         "data.max_prompt_length": episode.context_tokens - episode.reply_tokens,
         "data.max_response_length": episode.reply_tokens,
+    }
+
+
+def _actor_keys(recipe: RlRecipe, model: str) -> dict[str, Any]:
+    algorithm, schedule = recipe.algorithm, recipe.schedule
+    actor = {
+        "optim.lr": schedule.learning_rate,
+        "optim.lr_warmup_steps": schedule.warmup_steps,
+        "grad_clip": schedule.gradient_norm,
+        "ppo_mini_batch_size": schedule.questions // schedule.updates,
+        "use_dynamic_bsz": True,
+        "clip_ratio": algorithm.clip_low,
+        "clip_ratio_low": algorithm.clip_low,
+        "clip_ratio_high": algorithm.clip_high,
+        "loss_agg_mode": _LOSSES[algorithm.loss],
+        "use_kl_loss": algorithm.kl > 0.0,
+        "kl_loss_coef": algorithm.kl,
+    }
+    return {
         "actor_rollout_ref.model.path": model,
         "actor_rollout_ref.model.use_remove_padding": True,
         "actor_rollout_ref.model.enable_gradient_checkpointing": True,
-        "actor_rollout_ref.actor.optim.lr": schedule.learning_rate,
-        "actor_rollout_ref.actor.optim.lr_warmup_steps": schedule.warmup_steps,
-        "actor_rollout_ref.actor.grad_clip": schedule.gradient_norm,
-        "actor_rollout_ref.actor.ppo_mini_batch_size": schedule.questions // schedule.updates,
-        "actor_rollout_ref.actor.use_dynamic_bsz": True,
-        "actor_rollout_ref.actor.clip_ratio": algorithm.clip_low,
-        "actor_rollout_ref.actor.clip_ratio_low": algorithm.clip_low,
-        "actor_rollout_ref.actor.clip_ratio_high": algorithm.clip_high,
-        "actor_rollout_ref.actor.loss_agg_mode": _LOSSES[algorithm.loss],
-        "actor_rollout_ref.actor.use_kl_loss": algorithm.kl > 0.0,
-        "actor_rollout_ref.actor.kl_loss_coef": algorithm.kl,
-        "actor_rollout_ref.rollout.name": "vllm",
-        "actor_rollout_ref.rollout.n": algorithm.group,
-        "actor_rollout_ref.rollout.temperature": episode.temperature,
-        "actor_rollout_ref.rollout.top_p": episode.top_p,
-        "actor_rollout_ref.rollout.tensor_model_parallel_size": recipe.verl.tensor_parallel,
-        "actor_rollout_ref.rollout.multi_turn.max_assistant_turns": episode.most,
-        "actor_rollout_ref.rollout.agent.default_agent_loop": AGENT,
-        "actor_rollout_ref.rollout.agent.agent_loop_config_path": str(files.agent),
+        **{f"actor_rollout_ref.actor.{key}": value for key, value in actor.items()},
+    }
+
+
+def _rollout_keys(recipe: RlRecipe, files: VerlFiles) -> dict[str, Any]:
+    rollout = {
+        "name": "vllm",
+        "n": recipe.algorithm.group,
+        "temperature": recipe.episode.temperature,
+        "top_p": recipe.episode.top_p,
+        "tensor_model_parallel_size": recipe.verl.tensor_parallel,
+        "multi_turn.max_assistant_turns": recipe.episode.most,
+        "agent.default_agent_loop": AGENT,
+        "agent.agent_loop_config_path": str(files.agent),
+    }
+    return {f"actor_rollout_ref.rollout.{key}": value for key, value in rollout.items()}
+
+
+def _trainer_keys(recipe: RlRecipe, out: Path) -> dict[str, Any]:
+    machine = recipe.machine
+    return {
         "trainer.use_v1": True,
         "trainer.v1.trainer_mode": "sync",
         "trainer.nnodes": machine.nodes,
         "trainer.n_gpus_per_node": min(machine.gpus, machine.gpus_per_node),
-        "trainer.total_training_steps": schedule.steps,
-        "trainer.save_freq": schedule.save_every,
+        "trainer.total_training_steps": recipe.schedule.steps,
+        "trainer.save_freq": recipe.schedule.save_every,
         "trainer.test_freq": -1,
         "trainer.val_before_train": False,
         "trainer.resume_mode": "auto",
         "trainer.default_local_dir": str(out),
         "trainer.logger": ["console"],
-        **recipe.verl.overrides,
     }
-    return [f"{key}={_hydra(value)}" for key, value in keys.items()]
 
 
 def _hydra(value: Any) -> str:

@@ -15,7 +15,7 @@ from trl import GRPOConfig, GRPOTrainer  # noqa: E402
 
 from offline_tools.train.rl_recipe import RlRecipe  # noqa: E402
 from offline_tools.train.rl_trl import episode_reward, trl_arguments  # noqa: E402
-from tests.training.tiny_model import make_model, make_tokenizer  # noqa: E402
+from tests.training.search_model import make_model, make_tokenizer  # noqa: E402
 
 DAPO = {"name": "dapo"}
 SYMMETRIC = {"name": "dapo", "clip_high": 0.2}

@@ -15,7 +15,7 @@ from models.language import Message  # noqa: E402
 from offline_tools.train.episodes import Reply, Transcript  # noqa: E402
 from offline_tools.train.errors import TrainingError  # noqa: E402
 from offline_tools.train.packing import ChatEncoder, keep_rounds_apart, packed, positions  # noqa: E402
-from tests.training.tiny_model import make_model, make_tokenizer  # noqa: E402
+from tests.training.search_model import make_model, make_tokenizer  # noqa: E402
 
 PROMPTS = ([5, 9, 12, 30], [5, 9, 41, 12, 44, 30, 6], [5, 17, 30])
 REPLIES = ((7, 50, 3), (8, 51, 3), (7, 52, 53, 3))

@@ -18,8 +18,8 @@ from offline_tools.train.rewards import Judge, JudgeFailed, exact_judge  # noqa:
 from offline_tools.train.rl_questions import TrainingQuestion, read_questions  # noqa: E402
 from offline_tools.train.rl_recipe import RlRecipe  # noqa: E402
 from offline_tools.train.rollouts import Draw, Ranks, Rollouts  # noqa: E402
+from tests.training.search_model import make_tokenizer  # noqa: E402
 from tests.training.search_task import ROOMS, open_memories, write_memories  # noqa: E402
-from tests.training.tiny_model import make_tokenizer  # noqa: E402
 
 TOKENIZER = make_tokenizer()
 Drawn = Callable[..., Draw]

@@ -43,12 +43,12 @@ def make_tokenizer() -> Any:
     return fast
 
 
-def make_model(tokenizer: Any, seed: int = 0) -> Any:
+def make_model(tokenizer: Any, seed: int = 0, width: int = 64) -> Any:
     """Random weights, about 100,000."""
     torch.manual_seed(seed)
     config = Qwen3Config(
         vocab_size=len(tokenizer),
-        hidden_size=64,
+        hidden_size=width,
         intermediate_size=128,
         num_hidden_layers=2,
         num_attention_heads=4,
@@ -63,6 +63,18 @@ def make_model(tokenizer: Any, seed: int = 0) -> Any:
         bos_token_id=None,
     )
     return Qwen3ForCausalLM(config)
+
+
+def save_cold_model(folder: Path) -> Path:
+    """A model after its cold start, with its tokenizer."""
+    torch.set_num_threads(1)
+    tokenizer = make_tokenizer()
+    model = make_model(tokenizer)
+    rows = demonstrations(folder / "memories", tokenizer, memories=40, seed=5)
+    cold_start(model, tokenizer, rows, steps=100, seed=0)
+    model.save_pretrained(folder / "model")
+    tokenizer.save_pretrained(folder / "model")
+    return folder / "model"
 
 
 def demonstrations(root: Path, tokenizer: Any, memories: int, seed: int) -> list[tuple[list[int], list[int]]]:
