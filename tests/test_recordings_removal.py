@@ -1,5 +1,6 @@
 """Whoever has not agreed is gone from a real recording: found by no detector, recognised by nobody, heard by nobody."""
 
+import shutil
 from pathlib import Path
 
 import cv2
@@ -159,8 +160,9 @@ def test_the_memorys_own_clips_lose_the_same_people(recorded: tuple[Path, Path],
         clip = store.clips()[0]
         MediaFiles(memory).write(sound_name(clip.id), encode_flac(heard, 16000))
         exporter = Exporter(parts_for(Settings(), memory), store, ConsentRule())
-        removed = list(exporter.memory(tmp_path))
-    assert len(removed) == 1 and removed[0].faces >= 1 and removed[0].speech_silenced_s > 2
+        faults: list[str] = []
+        removed = list(exporter.memory(tmp_path, faults.append))
+    assert not faults and len(removed) == 1 and removed[0].faces >= 1 and removed[0].speech_silenced_s > 2
     folder = tmp_path / "clips" / f"{clip.id:08d}"
     lines = (folder / "lines.json").read_text()
     assert lines.count("<face_") <= 1 and lines.count("says") == 1
@@ -174,6 +176,19 @@ def test_the_memorys_own_clips_lose_the_same_people(recorded: tuple[Path, Path],
         assert image is not None
         faces += len(detector.detect(np.asarray(image, np.uint8)))
     assert faces <= 1  # the resident's, where a key frame shows them
+
+
+def test_a_clip_that_cannot_be_made_fit_is_not_handed_out(
+    recorded: tuple[Path, Path], tmp_path: Path
+) -> None:
+    broken = tmp_path / "memory"
+    shutil.copytree(recorded[1], broken)
+    next((broken / "media" / "clips").rglob("*.jpg")).write_bytes(b"no picture")
+    faults: list[str] = []
+    with opened(broken) as store:
+        exporter = Exporter(parts_for(Settings(), broken), store, ConsentRule())
+        assert list(exporter.memory(tmp_path / "out", faults.append)) == []
+    assert "cannot be decoded" in faults[0] and not list((tmp_path / "out" / "clips").iterdir())
 
 
 def test_a_replay_is_compared_with_what_it_gave_before(

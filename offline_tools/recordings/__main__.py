@@ -128,7 +128,7 @@ def _export(options: argparse.Namespace) -> int:
     parts = parts_for(_settings(options), options.memory)
     options.out.mkdir(parents=True, exist_ok=True)
     removed: list[Removed] = []
-    failed = 0
+    faults: list[str] = []
     store = compose.open_store(parts)
     try:
         exporter = Exporter(parts, store, rule)
@@ -136,16 +136,17 @@ def _export(options: argparse.Namespace) -> int:
             try:
                 removed.append(exporter.video(video, options.out))
             except (OfflineToolError, DriverError, OSError) as error:
-                failed += 1
-                print(f"recordings: {video}: {error}", file=sys.stderr)
+                faults.append(f"{video}: {error}")
         if not options.videos:
-            removed += exporter.memory(options.out)
+            removed += exporter.memory(options.out, faults.append)
     finally:
         store.close()
     write_manifest(options.out, rule, removed)
     for one in removed:
         print(json.dumps(asdict(one), ensure_ascii=False))
-    return 1 if failed else 0
+    for fault in faults:
+        print(f"recordings: {fault}", file=sys.stderr)
+    return 1 if faults else 0
 
 
 def _label(options: argparse.Namespace) -> int:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from drivers.media import DriverError
 from drivers.sound_file import decode_flac, encode_flac
 from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
@@ -27,6 +29,7 @@ from offline_tools.recordings.labels import Label, Labels, write_labels
 from offline_tools.recordings.voices import silence
 from offline_tools.remembered import RememberedClip, Stretch, remembered_clips
 from runtime import compose
+from runtime.errors import HearsightError
 from runtime.media_files import MediaFiles, sound_name
 
 
@@ -79,28 +82,34 @@ class Exporter:
             0.0 if quiet is None else quiet.silenced_s, 0.0 if quiet is None else quiet.kept_s, kept.sha256,
         )  # fmt: skip
 
-    def memory(self, out: Path) -> Iterator[Removed]:
-        """Write each clip's key frames, sound and lines to OUT/clips/ID, without people who have not agreed."""
-        files = MediaFiles(self._data_dir)
+    def memory(self, out: Path, on_fault: Callable[[str], None]) -> Iterator[Removed]:
+        """Write each clip's key frames, sound and lines to OUT/clips/ID, without people who have not agreed.
+
+        on_fault: is told of a clip that could not be made so, of which nothing is written.
+        """
         for told in remembered_clips(self._store):
             folder = out / "clips" / f"{told.clip.id:08d}"
             folder.mkdir(parents=True, exist_ok=True)
-            hidden = shown = 0
-            nodes = self._store.nodes(kinds=["image"], clip_id=told.clip.id)
-            kept = [node for node in nodes if node.provenance.get("source") == "keyframe"]
-            for number, node in enumerate(kept):
-                jpeg, tracks, may = self._faces.still(files.read(str(node.provenance["file"]["path"])))
-                (folder / f"{number}.jpg").write_bytes(jpeg)
-                hidden, shown = hidden + tracks - may, shown + may
-            flac = files.find(sound_name(told.clip.id))
-            silenced_s, kept_s = self._sound(told, flac, folder / "sound.flac")
-            lines = self.lines(told)
-            (folder / "lines.json").write_text(
-                json.dumps(lines, ensure_ascii=False, indent=1) + "\n", "utf-8"
-            )
-            yield Removed(
-                folder.name, hidden, shown, 1, silenced_s, kept_s, file_sha256(folder / "lines.json")
-            )
+            try:
+                yield self._clip(told, folder)
+            except (OfflineToolError, HearsightError, DriverError) as error:
+                shutil.rmtree(folder)
+                on_fault(f"clip {told.clip.id}: {error}")
+
+    def _clip(self, told: RememberedClip, folder: Path) -> Removed:
+        files = MediaFiles(self._data_dir)
+        hidden = shown = 0
+        nodes = self._store.nodes(kinds=["image"], clip_id=told.clip.id)
+        kept = [node for node in nodes if node.provenance.get("source") == "keyframe"]
+        for number, node in enumerate(kept):
+            jpeg, tracks, may = self._faces.still(files.read(str(node.provenance["file"]["path"])))
+            (folder / f"{number}.jpg").write_bytes(jpeg)
+            hidden, shown = hidden + tracks - may, shown + may
+        flac = files.find(sound_name(told.clip.id))
+        silenced_s, kept_s = self._sound(told, flac, folder / "sound.flac")
+        lines = self.lines(told)
+        (folder / "lines.json").write_text(json.dumps(lines, ensure_ascii=False, indent=1) + "\n", "utf-8")
+        return Removed(folder.name, hidden, shown, 1, silenced_s, kept_s, file_sha256(folder / "lines.json"))
 
     def lines(self, told: RememberedClip) -> list[str]:
         """The lines of a clip that tell of nobody who has not agreed, nor of what strangers said."""

@@ -108,12 +108,16 @@ class FaceFinder:
         """What must be covered in pictures that follow one another."""
         boxes: dict[int, list[Box]] = defaultdict(list)
         cuts: list[int] = []
-        tracks = list(self.tracks(_with_cuts(shown, cuts)))
-        refused = [track for track in tracks if not self.may_be_shown(track, still=still)]
-        for track in refused:
-            for tick, box in _covered(track.looks, cuts):
+        refused: list[Sequence[FaceLook]] = []  # not the tracks, whose pictures would fill the memory
+        tracks = 0
+        for track in self.tracks(_with_cuts(shown, cuts)):
+            tracks += 1
+            if not self.may_be_shown(track, still=still):
+                refused.append(track.looks)
+        for looks in refused:
+            for tick, box in _covered(looks, cuts):
                 boxes[tick].append(box)
-        return Hidden(boxes, len(tracks), len(tracks) - len(refused))
+        return Hidden(boxes, tracks, tracks - len(refused))
 
     def still(self, jpeg: bytes) -> tuple[bytes, int, int]:
         """A picture without faces that may not be shown; how many faces it has, and how many of them stay.
