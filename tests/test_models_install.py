@@ -7,18 +7,23 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
+import numpy as np
 import pytest
 
 from models.bundle import write_bundle
-from models.bundle_manifest import BundleFile, BundleManifest, GoldenCase, GoldenMessage
+from models.bundle_manifest import BundleFile, BundleManifest, BundleRole, GoldenCase, GoldenMessage
+from models.errors import ModelError
 from models.golden import agreement, ask_golden, mean_agreement
 from models.language_process import LanguageProcess
 from models.manifest import Manifest
 from models.signing import PrivateKey, make_key_pair
+from offline_tools.wav_file import wav_bytes
 from runtime.compose import Parts, language_model
 from runtime.config import Settings
 from tests.command_line import hearsight, refused
-from tests.tiny_omni import write_text_model
+from tests.recordings import picture, tone
+from tests.tiny_omni import write_mmproj, write_text_model
 
 PROMPT = GoldenMessage("user", "Hello")
 
@@ -52,16 +57,25 @@ def config(place: Path, tmp_path: Path) -> Path:
     return path
 
 
-def pack(folder: Path, version: str, model: str, golden: tuple[GoldenCase, ...]) -> None:
-    data = (folder / model).read_bytes()
-    manifest = BundleManifest(
-        name="tiny", version=version, role="language", licence="none", publisher="https://example.org",
-        made_utc="2026-11-30T08:00:00Z", golden=golden,
-        files=(BundleFile(model, len(data), hashlib.sha256(data).hexdigest()),),
-    )  # fmt: skip
-    write_bundle(
-        folder / f"{version}.bundle", manifest, {model: folder / model}, PrivateKey.read(folder / "key")
+def pack(
+    folder: Path,
+    version: str,
+    model: str,
+    golden: tuple[GoldenCase, ...],
+    *,
+    more: tuple[str, ...] = (),
+    role: BundleRole = "language",
+) -> None:
+    files = tuple(
+        BundleFile(name, len(data), hashlib.sha256(data).hexdigest())
+        for name, data in ((name, (folder / name).read_bytes()) for name in (model, *more))
     )
+    manifest = BundleManifest(
+        name="tiny", version=version, role=role, licence="none", publisher="https://example.org",
+        made_utc="2026-11-30T08:00:00Z", golden=golden, files=files,
+    )  # fmt: skip
+    sources = {file.name: folder / file.name for file in files}
+    write_bundle(folder / f"{version}.bundle", manifest, sources, PrivateKey.read(folder / "key"))
 
 
 def serving(config: Path) -> str | None:
@@ -80,6 +94,35 @@ def test_what_was_installed_serves_until_it_is_rolled_back(place: Path, config: 
     assert "tiny-1.0" in hearsight("check", "--config", config).output
     back = hearsight("models", "rollback", "--config", config, "--json")
     assert back.json == {"serves": True, "name": "qwen2.5-coder-0.5b", "version": ""}
+
+
+def test_a_model_with_senses_is_tried_on_golden_clips(place: Path, config: Path) -> None:
+    write_mmproj(place / "mmproj.gguf")
+    (place / "clip.jpg").write_bytes(cv2.imencode(".jpg", np.ascontiguousarray(picture(5)))[1].tobytes())
+    (place / "clip.wav").write_bytes(wav_bytes(tone(0.5)))
+    message = GoldenMessage("user", "What happens?", ("clip.jpg",), ("clip.wav",))
+    case = GoldenCase("clip", (message,), "", 12)
+    process = LanguageProcess(
+        place / "tiny.gguf", mmproj_path=place / "mmproj.gguf", context_tokens=4096, threads=1
+    )
+    try:
+        answer = ask_golden(process, [case], place)[0].answer
+    finally:
+        process.close()
+    media = ("mmproj.gguf", "clip.jpg", "clip.wav")
+    pack(place, "2.0", "tiny.gguf", (replace(case, answer=answer),), more=media, role="omni")
+    done = hearsight("models", "install", place / "2.0.bundle", "--config", config)
+    assert done.status == 0, done.errors
+    settings = Settings.model_validate({"models": {"dir": config.with_name("models")}})
+    assert Parts(settings, Manifest.load()).language_has_senses
+    (place / "clip.wav").write_bytes(b"RIFF of no kind")
+    pack(place, "2.1", "tiny.gguf", (case,), more=media, role="omni")
+    assert "cannot read the sound" in refused("models", "install", place / "2.1.bundle", "--config", config)
+
+
+def test_an_omni_bundle_without_its_projector_is_not_made(place: Path) -> None:
+    with pytest.raises(ModelError, match="needs its mmproj file"):
+        pack(place, "3.0", "tiny.gguf", (), role="omni")
 
 
 def test_a_model_that_answers_otherwise_than_it_should_is_not_installed(place: Path, config: Path) -> None:
