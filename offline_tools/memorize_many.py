@@ -177,4 +177,6 @@ def _told(outcomes: Iterator[Outcome]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    from offline_tools.memorize_many import main as importable  # Ray's workers cannot import __main__
+
+    sys.exit(importable(sys.argv[1:]))
