@@ -52,11 +52,15 @@ def load_model(source: Path, dtype: str) -> Loaded:
         return _merged(source, dtype)
     from safetensors import SafetensorError
 
+    broken = (OSError, ValueError, KeyError, IndexError, RuntimeError, struct.error, SafetensorError)
     try:
         return _from_gguf(source, dtype) if source.is_file() else _from_folder(source, dtype)
-    except (OSError, ValueError, KeyError, IndexError, RuntimeError, struct.error, SafetensorError) as error:
+    except (*broken, MemoryError) as error:
         if is_out_of_memory(error):
-            raise
+            raise TrainingError(
+                f"memory ran out while {source} was loaded: whole weights take 4 bytes a parameter, adapters in "
+                "bfloat16 (method: lora) 2"
+            ) from error
         raise TrainingError(f"cannot load the model {source}: {_first_line(error)}") from error
 
 

@@ -173,11 +173,27 @@ def _weights_id(source: Path) -> str:
 def _trainer(
     loaded: Loaded, data: TrainingData, recipe: SftRecipe, out: Path, accumulation: int, max_steps: int | None
 ) -> Any:
-    import torch
     from datasets import Dataset
-    from trl import SFTConfig, SFTTrainer
+    from trl import SFTTrainer
 
-    settings = SFTConfig(
+    return SFTTrainer(
+        model=loaded.model,
+        args=_settings(recipe, out, accumulation, max_steps, reads_media=data.collator is not None),
+        train_dataset=Dataset.from_list([dict(row) for row in data.rows]),
+        processing_class=loaded.tokenizer,
+        data_collator=data.collator,
+        peft_config=adapter_settings(recipe.lora, loaded) if recipe.method == "lora" else None,
+        callbacks=[LossLog(out / LOSSES)],
+    )
+
+
+def _settings(
+    recipe: SftRecipe, out: Path, accumulation: int, max_steps: int | None, *, reads_media: bool
+) -> Any:
+    import torch
+    from trl import SFTConfig
+
+    return SFTConfig(
         output_dir=str(out / CHECKPOINTS),
         num_train_epochs=recipe.epochs,
         max_steps=max_steps or -1,
@@ -199,18 +215,9 @@ def _trainer(
         report_to="none",
         disable_tqdm=True,
         max_length=None,
-        remove_unused_columns=data.collator is None,
+        remove_unused_columns=not reads_media,
         dataset_kwargs={"skip_prepare_dataset": True},
         dataloader_pin_memory=torch.cuda.is_available(),
-    )
-    return SFTTrainer(
-        model=loaded.model,
-        args=settings,
-        train_dataset=Dataset.from_list([dict(row) for row in data.rows]),
-        processing_class=loaded.tokenizer,
-        data_collator=data.collator,
-        peft_config=adapter_settings(recipe.lora, loaded) if recipe.method == "lora" else None,
-        callbacks=[LossLog(out / LOSSES)],
     )
 
 
