@@ -23,11 +23,16 @@ _FIRST_PERSON = re.compile(r"\bI\b|(?i:\b(?:my|mine|me|we|our)\b)|我|咱")
 _ASKS_WHEN = re.compile(
     r"^when\b|\bwhat (?:time|day|date)\b|什么时候|何时|几点|哪天|几号|星期几", re.IGNORECASE
 )
+_ONE_TO_TWELVE = r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _TELLS_WHEN = re.compile(
-    r"\d|\b(?:today|tomorrow|yesterday|tonight|noon|midnight|morning|afternoon|evening|night|o'clock|week|month|year"
+    r"\d:\d\d|\b(?:19|20)\d\d\b|\b(?:today|tomorrow|yesterday|tonight|noon|midnight|morning|afternoon|evening|night"
+    r"|o'clock|weeks?|months?|years?|days?|hours?|minutes?|daily|weekly|always|never|now|soon|later"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september"
-    r"|october|november|december|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|quarter)\b"
-    r"|[今明昨前后]天|[早晚]上|上午|下午|中午|点|月|号|周|星期|年",
+    r"|october|november|december|spring|summer|autumn|winter|christmas|easter|half|quarter)s?\b"
+    rf"|\b(?:at|by|until|till|before|after|around|about|past|from|since|to|on|on the)\s+{_ONE_TO_TWELVE}\b"
+    rf"|\b{_ONE_TO_TWELVE}\s?(?:o'clock|[ap]\.?m\b)|\b\d{{1,2}}(?:st|nd|rd|th)\b"
+    rf"|\b(?:first|second|third|\w+th) of\b|^\W*{_ONE_TO_TWELVE}\W*$"
+    r"|[今明昨前后]天|[早晚]上|上午|下午|中午|点|月|号|周|星期|年|[一二三四五六七八九十\d]+日",
     re.IGNORECASE,
 )
 _ASKS_WHO = re.compile(r"^who\b|谁", re.IGNORECASE)
@@ -38,7 +43,10 @@ _TELLS_WHOM = re.compile(
     r"|grand\w+|aunt|uncle|doctor|teacher|everybody|everyone|nobody)\b)"
     r"|我|你|他|她|邻居|朋友|妈|爸|哥|弟|姐|妹|奶奶|爷爷|老师|医生|大家"
 )
-_ASKS_NUMBER = re.compile(r"\bhow (?:many|much|old|often)\b|多少|几[个位次岁]", re.IGNORECASE)
+_ASKS_NUMBER = re.compile(
+    r"\bhow (?:many|much|old|often|tall|heavy|high|deep|wide|fast)\b|多少|几[个位次岁]|多[高重深宽快]",
+    re.IGNORECASE,
+)
 _TELLS_NUMBER = re.compile(
     r"\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty"
     r"|sixty|seventy|eighty|ninety|hundred|thousand|once|twice|half|every|never|always)\b"
@@ -181,6 +189,8 @@ def _untold(question: Question, times: str, told: str, people: Sequence[str]) ->
     for asks, tells, what in _MEASURES:
         if asks.search(question.text) and not tells.search(told):
             return f"it tells no {what}"
+    if _ASKS_WHERE.search(question.text) and _TELLS_WHEN.search(times) and not _TELLS_WHERE.search(told):
+        return "it tells a time and no place"
     if _ASKS_WHOM.search(question.text) and not any(_TELLS_WHOM.search(quote) for quote in people):
         return "it tells of nobody"
     return ""
