@@ -12,6 +12,7 @@ TRAIN = frozenset(
         "datasets",
         "peft",
         "gguf",
+        "sentencepiece",
         "safetensors",
         "networkx",
         "ray",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from offline_tools.bench.kept_completions import TimeIsUp
@@ -39,11 +40,14 @@ def in_threads(jobs: Sequence[Callable[[], None]], pace: Pace) -> None:
         return
     with ThreadPoolExecutor(pace.at_once, thread_name_prefix="evaluate") as pool:
         futures = [pool.submit(job) for job in jobs]
-        try:
+        with ExitStack() as undo:
+            undo.callback(_give_up, pace, futures)
             for future in as_completed(futures):
                 future.result()
-        except BaseException:
-            pace.ended.set()
-            for future in futures:
-                future.cancel()
-            raise
+            undo.pop_all()
+
+
+def _give_up(pace: Pace, futures: Sequence[Future[None]]) -> None:
+    pace.ended.set()
+    for future in futures:
+        future.cancel()

@@ -7,6 +7,7 @@ What the model is shown, how its turn is read, what a search finds and whether a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -170,16 +171,16 @@ class Memories:
             raise TrainingError(f"question {question.id}: {error}") from error
 
     def _entered(self, question: TrainingQuestion) -> tuple[MemoryStore, Control]:
-        store = MemoryStore.open(self.root / question.memory, self._spaces)
-        try:
+        with ExitStack() as undo:
+            store = MemoryStore.open(self.root / question.memory, self._spaces)
+            undo.callback(store.close)
             asked_utc_s = question.asked_utc_s
             if asked_utc_s is None:
                 asked_utc_s = max((clip.end_utc_s for clip in store.clips()), default=0.0)
             moment = asked_utc_s
-            return store, self._make_control(store, lambda: moment).at(question.before_clip)
-        except BaseException:
-            store.close()
-            raise
+            control = self._make_control(store, lambda: moment).at(question.before_clip)
+            undo.pop_all()
+        return store, control
 
 
 @dataclass(frozen=True)
