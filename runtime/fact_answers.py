@@ -42,14 +42,14 @@ def answer_from_facts(store: MemoryStore, question: Question, speech: Speech) ->
     found: list[Belief] = []
     for person in question.persons:
         beliefs = _about(store, person, asked)
-        if not beliefs and asked.relations in [(kin,) for kin in noun_relations()]:
-            kin = kinships(store, person, asked.relations or ())
+        if not beliefs and asked.relations and set(asked.relations) <= set(noun_relations()):
+            kin = kinships(store, person, asked.relations)
             beliefs = [one.belief for one in kin]
             parts += [_sentence(one.belief, one.teller.label, speech) for one in kin]
         elif not beliefs and asked.subject and (relative := relative_of(store, person, asked.subject)):
-            asked = replace(asked, subject="")
-            beliefs = _about(store, relative, asked)
-            parts += _told(beliefs, relative.label, asked, speech)
+            of_them = replace(asked, subject="")
+            beliefs = _about(store, relative, of_them)
+            parts += _told(beliefs, relative.label, of_them, speech)
         else:
             parts += _told(beliefs, person.label, asked, speech)
         if not beliefs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -34,23 +35,23 @@ class Kinship:
 
 def kinships(store: MemoryStore, person: Person, relations: Sequence[str]) -> list[Kinship]:
     """Who is believed to be somebody's brother and so on now; names of none or of two people tell of nobody."""
-    called = {
-        name.casefold(): one
-        for one in store.people()
-        if (name := one.name) and _carriers(store, name) == 1 and one.id != person.id
-    }
+    people = store.people()
+    carriers = Counter(one.name.casefold() for one in people if one.name)
+    alone = {one.name.casefold(): one for one in people if one.name and carriers[one.name.casefold()] == 1}
+    own = person.name.casefold() if person.name else ""
+    called = {name: one for name, one in alone.items() if one.id != person.id}
     found = [
         Kinship(called[name], belief.triple.relation, person, belief)
         for belief in _held(store, person, relations)
         if (name := belief.triple.words.casefold()) in called
     ]
-    if person.name and _carriers(store, person.name) == 1:
+    if own in alone:
         wanted = [f"{relation} of" for relation in relations]
         found += [
             Kinship(one, belief.triple.relation.removesuffix(" of"), one, belief)
             for one in called.values()
             for belief in _held(store, one, wanted)
-            if belief.triple.words.casefold() == person.name.casefold()
+            if belief.triple.words.casefold() == own
         ]
     return found
 
@@ -60,10 +61,6 @@ def _held(store: MemoryStore, person: Person, relations: Sequence[str]) -> list[
     names = [person.name] if person.name else []
     beliefs = store.beliefs(person.id, names=names, relations=relations)
     return [one for one in beliefs if one.current and one.triple.polarity > 0 and not one.triple.subject]
-
-
-def _carriers(store: MemoryStore, name: str) -> int:
-    return sum((one.name or "").casefold() == name.casefold() for one in store.people())
 
 
 def relative_of(store: MemoryStore, person: Person, relation: str) -> Person | None:
