@@ -11,7 +11,9 @@ from memory_store.store import MemoryStore
 from runtime.control import Control
 from runtime.fact_answers import answer_from_facts
 from runtime.facts import FactLearner
+from runtime.forget import forget_person
 from runtime.grounded import GroundedLine
+from runtime.media_files import MediaFiles
 from runtime.question import read_question
 from runtime.recall import Recall
 from runtime.say import Speech
@@ -309,3 +311,13 @@ def test_how_people_are_related_is_only_told_where_it_was_said(home: Home) -> No
         "How are Leo and Anna related?", home.store.people(), home.store.person_of, NOW, ZONE
     )
     assert answer_from_facts(home.store, question, Speech("en", ZONE, NOW)) is None
+
+
+def test_forgetting_somebody_takes_along_whose_relative_they_were(home: Home, tmp_path: Path) -> None:
+    anna = _anna(home)
+    home.clip(1, [track(LEO, 0.0, 20.0)], [says("I'm Anna's brother. I like fish.", LEOS_VOICE)])
+    leo = next(person for person in home.store.people() if person.name is None)
+    assert len(home.store.beliefs(leo.id)) == 2
+    forget_person(home.store, MediaFiles(tmp_path), anna.id)
+    assert [belief.triple.words for belief in home.store.beliefs(leo.id)] == ["fish"]
+    assert b"Anna" not in (tmp_path / "memory.db").read_bytes()
