@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from memory_store.errors import DatabaseBusy, ReadOnlyStorage, StorageFull
 from models.language import LanguageModel
-from runtime.answer import Answer, Round, Search
+from runtime.answer import Answer, Evidence, Round, Search
 from runtime.control_rounds import ControlLimits, ModelRounds, Opened, Rounds, Said
 from runtime.control_switches import ControlSwitches, switched
 from runtime.evidence_pool import EvidencePool
@@ -18,7 +18,7 @@ from runtime.evidence_words import quoted_line
 from runtime.fact_answers import answer_from_facts
 from runtime.grounding import coverage, found_terms
 from runtime.heard import trust_last
-from runtime.judge import quotes_answer
+from runtime.judge import MIN_POINTED, is_of_named, quotes_answer
 from runtime.name_evidence import maybe_names
 from runtime.object_answers import answer_about_objects
 from runtime.pictures import pictures_of
@@ -165,6 +165,8 @@ class Control:
         pool, told = EvidencePool(), [*notes, *question.hearsay]
         if question.ahead:
             told.append(f"{question.ahead.phrase!r} lies ahead: what was said of it is searched.")
+        if question.unclear_time and not question.needs_time:
+            told.append(f"{question.unclear_time[0]!r} is no time known here: its words are searched.")
         said = self._refused(audience, speech) or self._without_search(question, speech, audience, about)
         first = None
         if said is None and self._switches.round_zero:
@@ -221,8 +223,8 @@ class Control:
         if question.unknown and not question.persons:
             text = speech.phrase("unknown_person", names=speech.enumeration(list(question.unknown)))
             return Said(text, (), "computed", 0.0, abstained=True)
-        if question.unclear_time and question.intent != "who_said":  # there it may be part of what was said
-            words, reason = question.unclear_time
+        if question.needs_time:
+            words, reason = question.needs_time
             text = speech.phrase("unclear_time", words=words, reason=speech.phrase(f"time_{reason}"))
             return Said(text, (), "computed", 0.0, abstained=True)
         computed = (
@@ -249,6 +251,12 @@ class Control:
             return self._extract(opened, "no_model")
         model = self.rounds(opened)
         model.ask(self._language, rounds)
+        if (
+            model.said is None
+            and model.pointed
+            and quotes_answer([model.pointed], opened.question, least=MIN_POINTED)
+        ):
+            return self._quoted([model.pointed], opened, "model")
         return model.said or self._extract(opened, "model", declined=model.unknown)
 
     def _extract(self, opened: Opened, key: Literal["model", "no_model"], *, declined: bool = False) -> Said:
@@ -274,11 +282,25 @@ class Control:
         if not near:
             return Said(_unknown(question, speech, pool), (), "extractive", 0.0, abstained=True)
         chosen = sorted(near[: self._limits.quoted], key=lambda item: (item.start_utc_s, item.id))
-        lines = speech.phrase("line_join").join(quoted_line(item, speech) for item in chosen)
         if self._policy == "best_effort" or (strong and not declined and quotes_answer(chosen, question)):
-            return Said(speech.phrase(f"quoted_{key}", lines=lines), tuple(chosen), "extractive", 0.4)
-        text = speech.phrase(f"near_{key}", lines=lines)
-        return Said(text, tuple(chosen), "extractive", 0.0, abstained=True)
+            return self._quoted(
+                [item for item in chosen if is_of_named(item, question)] or chosen, opened, key
+            )
+        return self._quoted(chosen, opened, key, abstained=True)
+
+    def _quoted(
+        self,
+        chosen: Sequence[Evidence],
+        opened: Opened,
+        key: Literal["model", "no_model"],
+        *,
+        abstained: bool = False,
+    ) -> Said:
+        """Memories as they are, as the answer or after "I don't know"."""
+        speech = opened.speech
+        lines = speech.phrase("line_join").join(quoted_line(item, speech) for item in chosen)
+        text = speech.phrase(f"{'near' if abstained else 'quoted'}_{key}", lines=lines)
+        return Said(text, tuple(chosen), "extractive", 0.0 if abstained else 0.4, abstained=abstained)
 
     def _labels(self) -> list[str]:
         return [person.label for person in self._store.people()]

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from models.errors import ModelError
 from models.language import Completion, LanguageModel
 from runtime.answer import Action, Evidence, Method, Picture, Round, Search
+from runtime.asked_for import lack_of
 from runtime.control_turn import PromptMeasure, RoundPrompt, Turn, build_prompt, read_turn, turn_grammar
 from runtime.evidence_pool import EvidencePool
 from runtime.evidence_words import shown_line
 from runtime.grounding import content_terms, coverage
-from runtime.judge import as_told, fault_of, says_unknown
+from runtime.judge import MIN_GROUNDED, as_told, fault_of, says_unknown
 from runtime.privacy import Audience
 from runtime.prompts import Prompt
 from runtime.question import Question
@@ -98,6 +99,7 @@ class ModelRounds:
         self.finished = max_rounds < 1
         self.said: Said | None = None
         self.unknown = max_rounds < 1
+        self.pointed: Evidence | None = None
 
     @property
     def reasons(self) -> bool:
@@ -187,6 +189,8 @@ class ModelRounds:
         question, speech = self._opened.question, self._opened.speech
         cited, fault = self._proof(turn, shown)
         if fault:
+            if lack_of(turn.content, question, self._labels()):
+                self.pointed = _copied_from(turn, shown, speech)
             return None, fault
         lines = "\n".join(shown_line(item, speech) for item in cited)
         asked = coverage(question.terms, lines) if question.terms else 1.0
@@ -216,6 +220,14 @@ class ModelRounds:
 
 def _cited(turn: Turn, shown: RoundPrompt) -> tuple[Evidence, ...]:
     return tuple(shown.shown[number - 1] for number in turn.cited if 1 <= number <= len(shown.shown))
+
+
+def _copied_from(turn: Turn, shown: RoundPrompt, speech: Speech) -> Evidence | None:
+    """The memory shown that holds most of the words of the model's turn, if it holds as many as a proof must."""
+    terms = content_terms(f"{turn.reasoning} {turn.content}")
+    held = [(coverage(terms, shown_line(item, speech)), item) for item in shown.shown]
+    share, best = max(held, key=lambda one: one[0], default=(0.0, None))
+    return best if share >= MIN_GROUNDED else None
 
 
 def _round(

@@ -10,7 +10,7 @@ from memory_store.store import MemoryStore
 from runtime.grounding import coverage
 from runtime.object_kinds import find_kinds, names_of
 from runtime.object_question import ObjectQuestion, goes_on
-from runtime.question import Question
+from runtime.question import Question, is_named
 from runtime.quotes import quote_in, sentences_in, states_something
 
 _EPISODIC: tuple[NodeKind, ...] = ("episodic",)
@@ -20,6 +20,8 @@ _PLACED = re.compile(
     r"|above|below|between|with)\b|(?:放|搁|落|留|忘|挂|藏|收|摆|塞)(?:在|到|进)|在.{1,12}(?:里|上|下|边|面|旁|中|间|头)",
     re.IGNORECASE,
 )
+
+_OWN = re.compile(r"\b(?:my|mine|our|ours|I['’]m)\b|我的|我家", re.IGNORECASE)
 
 
 def time_span(question: Question) -> tuple[float | None, float | None]:
@@ -42,7 +44,13 @@ def statements(
     found = [hit.node for hit in hits if _says_where(hit.node, asked, terms)]
     found.sort(key=lambda node: (-node.start_utc_s, -node.id))
     own = [node for node in found if asked.owners and _speaker_id(store, node) in asked.owners]
-    return own or found
+    return own or [node for node in found if not (asked.owners and _of_speaker(store, node, question))]
+
+
+def _of_speaker(store: MemoryStore, node: Node, question: Question) -> bool:
+    """Whether a line tells of what is the speaker's own, and names none of those who are asked about."""
+    quote = quote_in(store.render(node.text)) or ""
+    return bool(_OWN.search(quote)) and not any(is_named(one.label, quote) for one in question.persons)
 
 
 def _says_where(node: Node, asked: ObjectQuestion, terms: Sequence[str]) -> bool:

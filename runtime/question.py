@@ -64,6 +64,18 @@ class Question:
     ahead: TimeRange | None = None
     unclear_time: tuple[str, str] | None = None
 
+    @property
+    def needs_time(self) -> tuple[str, str] | None:
+        """The time that cannot be told, where nothing can be answered without it.
+
+        Of a festival that the household's calendar lacks memories may still tell, and who said something may be asked
+        with a time in the words.
+        """
+        of_festival = self.unclear_time is not None and self.unclear_time[1] == "no_such_name"
+        if self.intent == "who_said" or (of_festival and self.intent in (None, "fact", "related")):
+            return None
+        return self.unclear_time
+
 
 _PERSON_NUMBER = re.compile(
     r"(?<![^\W\u3400-\u9fff])person[_ #]?(\d{1,9})(?![^\W\u3400-\u9fff])|<(?:face|voice)_(\d{1,9})>",
@@ -114,6 +126,8 @@ def read_question(
         persons += [person for person in people if person.id == asker and person not in persons]
         masked = _ASKER.sub("\0", masked)
     intent, topic = _find_form(masked)
+    if told.unclear and intent is None:  # "Who was here at Thanksgiving?" is asked of the timeline all the same
+        intent, topic = _find_form(" ".join(masked.replace(told.unclear, " ").split()))
     return Question(
         text=cleaned,
         language=language_of(masked.replace("\0", " ") if masked.strip(" \0?？") else cleaned),

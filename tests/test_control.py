@@ -342,6 +342,36 @@ def test_a_time_that_cannot_be_told_is_said_and_nothing_is_searched(
     assert says in answer.text and answer.abstained and not answer.evidence and answer.first_search is None
 
 
+def test_a_festival_that_the_calendar_lacks_is_looked_for_in_what_was_said(store: MemoryStore) -> None:
+    with store.transaction():
+        clip_id = store.add_clip(
+            source_key="pie", source_name="t", start_utc_s=NOW - 900, end_utc_s=NOW - 870
+        )
+        face = next(person for person in store.people() if person.label == "Bob").face_ids[0]
+        text = f'<face_{face}> says: "We bake a pumpkin pie at Thanksgiving."'
+        store.add_node(
+            "episodic", text, clip_id=clip_id, start_utc_s=NOW - 899, end_utc_s=NOW - 895,
+            vectors={"text": embed_words([text])[0]}, provenance={"source": "grounded", "event": "heard"},
+        )  # fmt: skip
+    answer = control(store, None).answer("What does Bob bake at Thanksgiving?")
+    assert "pumpkin pie" in answer.text and not answer.abstained
+    assert any("no time known here" in note for note in answer.notes)
+    assert "no day of this name" in control(store, None).answer("Who was here on Thanksgiving?").text
+
+
+def test_an_answer_without_what_was_asked_gives_way_to_the_memory_that_it_copied(store: MemoryStore) -> None:
+    line = "My dentist appointment is on Tuesday at four"
+
+    def reply(messages: Sequence[Message]) -> str:
+        cited = cite(line, "Bob has a dentist appointment.")(messages)
+        return cited.replace("it is there", f"Memory 1 says: {line}")
+
+    answer = control(store, ScriptedLanguage(reply)).answer("When does Bob see the dentist?")
+    assert answer.rounds[-1].rejected == "it tells no time"
+    assert line in answer.text and answer.method == "extractive" and not answer.abstained
+    assert len(answer.evidence) == 1
+
+
 def test_a_time_within_what_was_said_need_not_be_told(store: MemoryStore) -> None:
     face = store.people()[0].face_ids[0]
     with store.transaction():

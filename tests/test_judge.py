@@ -70,6 +70,25 @@ def _fault(question: str, answer: str, line: str) -> str:
         ("What colour is the mug?", "The mug is in the sink.", 'person_2 says: "The mug is in the sink."', "no colour"),
         ("What colour is the mug?", "The mug is blue.", 'person_2 says: "The blue mug is in the sink."', ""),
         ("杯子是什么颜色？", "杯子在水槽里。", "person_2说：“杯子在水槽里。”", "no colour"),
+        (
+            "Why was the parade late?", "The parade was late on Friday 4 May 2018.",
+            'person_2 says: "The parade was late on Friday."', "adds nothing",
+        ),
+        ("What did the dog chase?", "The dog chased it.", 'person_2 says: "The dog chased a cat."', "adds nothing"),
+        ("What did the dog find?", "The dog found a bone.", 'person_2 says: "The dog found a bone."', ""),
+        ("What is the code?", "The code is 1234.", 'person_2 says: "The code is 1234."', ""),
+        ("Is the dog asleep?", "Yes, the dog is asleep.", 'person_2 says: "The dog is asleep."', ""),
+        ("狗找到了什么？", "狗找到了。", "person_2说：“狗找到了骨头。”", "adds nothing"),
+        ("狗找到了什么？", "狗找到了骨头。", "person_2说：“狗找到了骨头。”", ""),
+        (
+            "What country is the coin from?", "The coin is from Sweden.",
+            'person_2 says: "This coin is from my country, Sweden."', "",
+        ),
+        (
+            "Why is the obedience training of young dogs important?",
+            "The obedience training is important for young dogs because they bite.",
+            'person_2 says: "Obedience is important for young dogs, because they bite."', "",
+        ),
     ],
 )  # fmt: skip
 def test_what_a_question_asks_must_be_told(question: str, answer: str, line: str, fault: str) -> None:
@@ -138,6 +157,28 @@ def test_what_is_asked_of_somebody_is_not_answered_by_what_tells_of_others() -> 
     assert not quotes_answer([_evidence('Anna says: "Tomorrow is the birthday of my father."')], asked)
     assert quotes_answer([_evidence('Anna says: "Tomorrow is the birthday of Leo."')], asked)
     assert quotes_answer([_evidence('<face_102> says: "Tomorrow is my birthday."')], asked)
+
+
+@pytest.mark.parametrize(
+    ("line", "answers"),
+    [
+        ('Anna says: "Hey Leo, I had to close my shop."', False),
+        ('Anna says: "I had to close my shop. It was hard, Leo."', False),
+        ('Anna says: "Thanks, Leo! The shop had to close."', False),
+        ('Anna says: "Leo had to close his shop."', True),
+        ('Anna says: "Hey Leo, you had to close your shop."', True),
+        ('Leo says: "I had to close my shop."', True),
+    ],
+)
+def test_whom_somebody_speaks_to_is_not_whom_they_tell_of(line: str, answers: bool) -> None:
+    asked = read_question("Which shop did Leo close?", [LEO], lambda node_id: None, NOW_UTC_S, ZONE)
+    assert quotes_answer([_evidence(line)], asked) == answers
+
+
+def test_words_of_those_not_asked_about_bear_nothing_out() -> None:
+    asked = read_question("What is Leo's favourite film?", [LEO], lambda node_id: None, NOW_UTC_S, ZONE)
+    told = [_evidence('Anna says: "My favourite film is Tron."'), _evidence('Leo says: "That is nice."')]
+    assert not quotes_answer(told, asked)
 
 
 def test_who_is_only_meant_need_not_be_told_of() -> None:

@@ -251,6 +251,16 @@ def test_a_word_for_a_kind_before_another_noun_names_no_thing_of_that_kind(text:
     assert asked is not None and asked.label == label
 
 
+def test_what_others_say_of_their_own_is_not_where_somebodys_thing_is(home: ObjectHome) -> None:
+    home.clip(0, tracks=[_face(ANNA)], speech=[says("My exam is at the town hall.", ANNA_VOICE)])
+    home.clip(1, tracks=[_face(BOB)], speech=[says("Good luck with it.", BOB_VOICE)])
+    _named(home.store, "Bob")
+    assert _ask(home.store, "Where is Bob's exam?").abstained
+    home.clip(2, tracks=[_face(ANNA)], speech=[says("The exam of Bob is at the school.", ANNA_VOICE)])
+    answer = _ask(home.store, "Where is Bob's exam?")
+    assert "school" in answer.text and not answer.abstained
+
+
 @pytest.mark.parametrize("text", ["Where does the cat usually sleep?", "猫喜欢睡在哪里？"])
 def test_where_something_is_done_is_no_question_of_where_a_thing_stands(text: str) -> None:
     assert (

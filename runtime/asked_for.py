@@ -1,0 +1,188 @@
+"""What a question asks for (a time, a number, a place …), and whether a text tells it, as far as words show."""
+
+import re
+from collections.abc import Sequence
+
+from runtime.grounding import content_terms, coverage, language_of, stem
+from runtime.question import Question
+
+_ASKS_WHEN = re.compile(
+    r"^when\b|\bwhat (?:time|day|date)\b|什么时候|何时|几点|哪天|几号|星期几", re.IGNORECASE
+)
+_ONE_TO_TWELVE = r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_TELLS_WHEN = re.compile(
+    r"\d:\d\d|\b(?:19|20)\d\d\b|\b(?:today|tomorrow|yesterday|tonight|noon|midnight|morning|afternoon|evening|night"
+    r"|o'clock|weeks?|months?|years?|days?|hours?|minutes?|daily|weekly|always|never|now|soon|later"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december|spring|summer|autumn|winter|christmas|easter|half|quarter)s?\b"
+    rf"|\b(?:at|by|until|till|before|after|around|about|past|from|since|to|on|on the)\s+{_ONE_TO_TWELVE}\b"
+    rf"|\b{_ONE_TO_TWELVE}\s?(?:o'clock|[ap]\.?m\b)|\b\d{{1,2}}(?:st|nd|rd|th)\b"
+    rf"|\b(?:first|second|third|\w+th) of\b|^\W*{_ONE_TO_TWELVE}\W*$"
+    r"|[今明昨前后]天|[早晚]上|上午|下午|中午|点|月|号|周|星期|年|[一二三四五六七八九十\d]+日",
+    re.IGNORECASE,
+)
+_ASKS_WHO = re.compile(r"^who\b|谁", re.IGNORECASE)
+_ASKS_WHOM = re.compile(r"^(?:whom?\b.*\b(?:for|to|with|from)\W*$|for whom\b)|给谁|跟谁|和谁", re.IGNORECASE)
+_TELLS_WHOM = re.compile(
+    r"(?<=[\w,;:] )[A-Z][a-z]+"
+    r"|(?i:\b(?:me|us|him|her|you|neighbou?rs?|friends?|mother|mum|mom|father|dad|brother|sister|son|daughter|wife|husband"
+    r"|grand\w+|aunt|uncle|doctor|teacher|everybody|everyone|nobody)\b)"
+    r"|我|你|他|她|邻居|朋友|妈|爸|哥|弟|姐|妹|奶奶|爷爷|老师|医生|大家"
+)
+_ASKS_NUMBER = re.compile(
+    r"\bhow (?:many|much|old|often|tall|heavy|high|deep|wide|fast)\b|多少|几[个位次岁]|多[高重深宽快]",
+    re.IGNORECASE,
+)
+_TELLS_NUMBER = re.compile(
+    r"\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty"
+    r"|sixty|seventy|eighty|ninety|hundred|thousand|once|twice|half|every|never|always)\b"
+    r"|[零一二两三四五六七八九十百千万半]",
+    re.IGNORECASE,
+)
+_ASKS_COLOUR = re.compile(r"\b(?:what|which) colou?rs?\b|(?:什么|啥|哪种)颜色", re.IGNORECASE)
+_TELLS_COLOUR = re.compile(
+    r"\b(?:red|orange|yellow|green|blue|purple|violet|pink|brown|black|white|gr[ae]y|beige|gold\w*|silver\w*|turquoise|navy)\b"
+    r"|[红橙黄绿蓝紫粉棕褐黑白灰金银青]|咖啡色",
+    re.IGNORECASE,
+)
+_ASKS_PRICE = re.compile(
+    r"\bhow much\b.*\b(?:costs?|pay|paid|price|charged?|spen[dt])\b|\bprice of\b|多少钱|花了多少",
+    re.IGNORECASE,
+)
+_TELLS_PRICE = re.compile(
+    r"[€$£¥]|\b(?:euros?|dollars?|pounds?|cents?|pence|yuan|francs?|free|nothing)\b|[块元钱]|免费"
+    r"|\b(?:costs?|paid|pay|price\W+\w+|for)\W+(?:only |about |just )?(?:\d|\w*teen|\w+ty|hundred)",
+    re.IGNORECASE,
+)
+_MEASURES = (
+    (_ASKS_NUMBER, _TELLS_NUMBER, "number"),
+    (_ASKS_PRICE, _TELLS_PRICE, "price"),
+    (_ASKS_COLOUR, _TELLS_COLOUR, "colour"),
+)
+_COUNTS = re.compile(r"\bhow many (?:different |other |more )?(?P<what>\w{3,})", re.IGNORECASE)
+_ASKS_WHERE = re.compile(r"^where\b|哪里|哪儿", re.IGNORECASE)
+_TELLS_WHERE = re.compile(
+    r"\b(?:in|on|at|to|from|under|behind|beside|between|next|near|inside|outside|above|below|over|into|through|there|here"
+    r"|home|upstairs|downstairs|abroad|away|has|have|had|took|taken|gave)\b|在(?!\s*\d|.{0,3}[点时])|到|去|从|里|边|面|旁|楼|家",
+    re.IGNORECASE,
+)
+_TIMES = re.compile(
+    r"\b(?:on |in |at |of |since |until )*(?:\d{1,2}:\d\d|today|yesterday|tomorrow|morning|afternoon|evening|night"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:\d{1,2}(?:st|nd|rd|th)? )?(?:january|february|march|april|may|june"
+    r"|july|august|september|october|november|december)(?:,? (?:\d{1,2}|(?:19|20)\d\d)\b)*|(?:19|20)\d\d)\b"
+    r"|\d+[年月日号点分]|星期[一二三四五六日天]|[今昨明前后]天|[早晚]上|[上下中]午",
+    re.IGNORECASE,
+)
+# Asked whether: yes or no may be all that is new in the answer.
+_ASKS_WHETHER = re.compile(
+    r"^(?:\w+, )?(?:is|are|am|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might)(?:n't)?\b"
+    r"|[吗嘛][?？]?$|是不是|有没有|是否|[会能]不[会能]",
+    re.IGNORECASE,
+)
+_ASKS_OF_TIME = re.compile(
+    r"^(?:since |until )?when\b|\b(?:what|which) (?:time|day|date|month|year|season|week)"
+    r"|\bhow (?:long|old|often|many|much)\b|\bbirthday\b|什么时候|何时|几|哪[天年月]|多[久长少大]|生日",
+    re.IGNORECASE,
+)
+_AUXILIARY = (
+    r"(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|might|may|must)(?:n['’]t)?"
+)
+# "What country is she from", "which type of bird did he see": the country and the bird are asked for.
+_KIND = re.compile(
+    rf"\b(?:what|which)(?: (?:type|kind|sort|style|brand|name|piece|form)s? of(?: an?)?)?"
+    rf" (?P<kind>(?!{_AUXILIARY}\b)[\w-]+(?: (?!{_AUXILIARY}\b|in\b|of\b|for\b|from\b|at\b|on\b)[\w-]+){{0,2}})"
+    rf"(?: (?:in|of|for|from|at|on) [^?]*?)? {_AUXILIARY}\b",
+    re.IGNORECASE,
+)
+
+
+def asks_who(question: str) -> bool:
+    """Whether a question asks for somebody."""
+    return bool(_ASKS_WHO.search(question) or _ASKS_WHOM.search(question))
+
+
+def asks_for_name(question: str) -> bool:
+    """Whether a question asks who, so that an answer names somebody."""
+    return _ASKS_WHO.search(question) is not None
+
+
+def is_time(text: str) -> bool:
+    """Whether a text is nothing but a time."""
+    return _TELLS_WHEN.fullmatch(text) is not None
+
+
+def kind_asked(question: str) -> frozenset[str]:
+    """The words for what kind of thing is asked for ("what country"), which an answer names without saying them."""
+    return frozenset(word for match in _KIND.finditer(question) for word in content_terms(match["kind"]))
+
+
+def lack_of(text: str, question: Question, labels: Sequence[str], quotes: Sequence[str] = ()) -> str:
+    """What the question asks for and an answer does not tell, whatever memory it rests on; else "".
+
+    quotes: of the memories it cites, any of which may tell of somebody where it is asked for whom.
+    """
+    if untold := _untold(question, _beyond(text, question), text, (text, *quotes)):
+        return untold
+    return "it adds nothing to the question" if _adds_nothing(text, question, labels) else ""
+
+
+def unquoted(question: Question, quotes: Sequence[str]) -> bool:
+    """Whether quotations do not tell what a question asks for: a place, a number of what is counted and the like."""
+    if _ASKS_WHERE.search(question.text) and not any(_TELLS_WHERE.search(quote) for quote in quotes):
+        return True
+    told = " ".join(quotes)
+    return not _counted(question.text, quotes) or _untold(question, told, told, quotes) != ""
+
+
+def _adds_nothing(text: str, question: Question, labels: Sequence[str]) -> bool:
+    """Whether an answer only says its question again, or adds but a time where none is asked for.
+
+    labels: of all persons known; to name one of them is something where it is asked who.
+    """
+    if _ASKS_WHETHER.search(question.text):
+        return False
+    if asks_who(question.text) and any(label not in question.text and label in text for label in labels):
+        return False
+    timed = _ASKS_OF_TIME.search(question.text) is not None
+    kept = text if timed else _TIMES.sub(" ", text)
+    return not any(_is_new(term, question.text) for term in content_terms(kept))
+
+
+def _untold(question: Question, times: str, told: str, people: Sequence[str]) -> str:
+    """What a question asks for (a time, a number, a price …) and what may tell it does not; else ""."""
+    if _ASKS_WHEN.search(question.text) and not _TELLS_WHEN.search(times):
+        return "it tells no time"
+    for asks, tells, what in _MEASURES:
+        if asks.search(question.text) and not tells.search(told):
+            return f"it tells no {what}"
+    if _ASKS_WHERE.search(question.text) and _TELLS_WHEN.search(times) and not _TELLS_WHERE.search(told):
+        return "it tells a time and no place"
+    if _ASKS_WHOM.search(question.text) and not any(_TELLS_WHOM.search(quote) for quote in people):
+        return "it tells of nobody"
+    return ""
+
+
+def _beyond(text: str, question: Question) -> str:
+    """The English words of an answer that do not stand in the question: "in August" tells no time of an August."""
+    if question.language == "zh":
+        return text
+    asked = set(re.findall(r"\w+", question.text.casefold()))
+    return " ".join(word for word in re.findall(r"[\w:]+", text) if word.casefold() not in asked)
+
+
+def _counted(question: str, quotes: Sequence[str]) -> bool:
+    """Whether what a question asks the number of stands close behind a number, where it asks for one in English."""
+    counts = _COUNTS.search(question)
+    if counts is None or counts["what"].casefold() == "times":  # which "twice" tells
+        return True
+    what = re.compile(rf"\W+(?:\w+\W+){{0,2}}{re.escape(stem(counts['what'].casefold()))}", re.IGNORECASE)
+    return any(
+        what.match(quote, number.end()) for quote in quotes for number in _TELLS_NUMBER.finditer(quote)
+    )
+
+
+def _is_new(term: str, question: str) -> bool:
+    """Whether a term of an answer does not stand in its question; a Chinese pair, where a character of it is new."""
+    if language_of(term) == "zh":
+        return any(character not in question for character in term)
+    return not coverage((term,), question)
