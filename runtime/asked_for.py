@@ -66,6 +66,19 @@ _TELLS_WHERE = re.compile(
     r"|home|upstairs|downstairs|abroad|away|has|have|had|took|taken|gave)\b|在(?!\s*\d|.{0,3}[点时])|到|去|从|里|边|面|旁|楼|家",
     re.IGNORECASE,
 )
+# Before a thing: it is where something else is ("I left my phone in the car").
+_HOLDS = (
+    r"\b(?:in|on|into|onto|inside|under|behind|over|from|of)"
+    r"(?: (?:the|an?|my|your|his|her|our|their|this|that))?(?: \w+)? "
+)
+# "What did the dentist say", who is nobody known: somebody must tell what was said.
+_ASKS_SAYING = re.compile(
+    r"^what (?:did|does|has) (?:the|an?|my|our|your|his|her|their) .*\b(?:say|said|tell|told)\b",
+    re.IGNORECASE,
+)
+_TELLS_SAYING = re.compile(
+    r"\b(?:say|says|said|tells?|told|according|asks?|asked|wrote|calls?|called)\b", re.IGNORECASE
+)
 _TIMES = re.compile(
     r"\b(?:on |in |at |of |since |until )*(?:\d{1,2}:\d\d|today|yesterday|tomorrow|morning|afternoon|evening|night"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:\d{1,2}(?:st|nd|rd|th)? )?(?:january|february|march|april|may|june"
@@ -116,6 +129,11 @@ def kind_asked(question: str) -> frozenset[str]:
     return frozenset(word for match in _KIND.finditer(question) for word in content_terms(match["kind"]))
 
 
+def holds_other(before: str) -> bool:
+    """Whether what stands before a thing in a sentence makes it the place of something else."""
+    return re.search(f"{_HOLDS}$", before, re.IGNORECASE) is not None
+
+
 def lack_of(text: str, question: Question, labels: Sequence[str], quotes: Sequence[str] = ()) -> str:
     """What the question asks for and an answer does not tell, whatever memory it rests on; else "".
 
@@ -127,10 +145,12 @@ def lack_of(text: str, question: Question, labels: Sequence[str], quotes: Sequen
 
 
 def unquoted(question: Question, quotes: Sequence[str]) -> bool:
-    """Whether quotations do not tell what a question asks for: a place, a number of what is counted and the like."""
-    if _ASKS_WHERE.search(question.text) and not any(_TELLS_WHERE.search(quote) for quote in quotes):
+    """Whether quotations do not tell what a question asks for: a place, a number of what is counted, what was said …"""
+    if _ASKS_WHERE.search(question.text) and not any(_places(quote, question.terms) for quote in quotes):
         return True
     told = " ".join(quotes)
+    if _ASKS_SAYING.search(question.text) and not _TELLS_SAYING.search(told):
+        return True
     return not _counted(question.text, quotes) or _untold(question, told, told, quotes) != ""
 
 
@@ -168,6 +188,13 @@ def _beyond(text: str, question: Question) -> str:
         return text
     asked = set(re.findall(r"\w+", question.text.casefold()))
     return " ".join(word for word in re.findall(r"[\w:]+", text) if word.casefold() not in asked)
+
+
+def _places(quote: str, things: Sequence[str]) -> bool:
+    """Whether a quotation tells a place other than in, on or under what is asked for itself."""
+    for thing in things:
+        quote = re.sub(rf"{_HOLDS}{re.escape(thing)}\b", " ", quote, flags=re.IGNORECASE)
+    return _TELLS_WHERE.search(quote) is not None
 
 
 def _counted(question: str, quotes: Sequence[str]) -> bool:

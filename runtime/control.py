@@ -18,7 +18,7 @@ from runtime.evidence_words import quoted_line
 from runtime.fact_answers import answer_from_facts
 from runtime.grounding import coverage, found_terms
 from runtime.heard import trust_last
-from runtime.judge import MIN_POINTED, is_of_named, quotes_answer
+from runtime.judge import MIN_POINTED, quotes_answer
 from runtime.name_evidence import maybe_names
 from runtime.object_answers import answer_about_objects
 from runtime.pictures import pictures_of
@@ -283,9 +283,7 @@ class Control:
             return Said(_unknown(question, speech, pool), (), "extractive", 0.0, abstained=True)
         chosen = sorted(near[: self._limits.quoted], key=lambda item: (item.start_utc_s, item.id))
         if self._policy == "best_effort" or (strong and not declined and quotes_answer(chosen, question)):
-            return self._quoted(
-                [item for item in chosen if is_of_named(item, question)] or chosen, opened, key
-            )
+            return self._quoted(chosen, opened, key)
         return self._quoted(chosen, opened, key, abstained=True)
 
     def _quoted(

@@ -76,11 +76,12 @@ def stem(word: str) -> str:
     """A crude common start of an English word's forms; numbers, names of persons and Chinese stay whole."""
     if any(character.isdigit() for character in word) or _HAN_RUN.match(word):
         return word
-    for ending in ("ing", "ies", "ed", "es", "s"):
+    for ending in ("ing", "ies", "ed", "es", "en", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
             break
-    return word.rstrip("ey")[:_STEM_CHARACTERS] if len(word) > 3 else word
+    word = word.rstrip("ey")[:_STEM_CHARACTERS] if len(word) > 3 else word
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word  # "dropped" and "drop"
 
 
 def found_terms(terms: Iterable[str], text: str) -> list[str]:

@@ -89,20 +89,16 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, least: floa
     what was at a time.
     """
     quotes = [quote_in(item.line) or item.line for item in quoted]
-    wanted = [term for term in question.terms if term not in asking_words()]
+    plain = asking_words() | kind_asked(question.text)
+    wanted = [term for term in question.terms if term not in plain]
     if not wanted:
         return question.time is not None
     if _off_subject(question, quoted) or unquoted(question, quotes):
         return False
-    of_them = [item for item in quoted if is_of_named(item, question)]
+    named = [person for person in question.persons if is_named(person.label, question.text)]
+    of_them = [item for item in quoted if not named or any(_is_about(item, person) for person in named)]
     across = any(language_of(quote) != question.language for quote in quotes)
     return across or coverage(wanted, "\n".join(item.words for item in of_them)) >= least
-
-
-def is_of_named(item: Evidence, question: Question) -> bool:
-    """Whether a memory is about one of those whom a question names, if it names any."""
-    named = [person for person in question.persons if is_named(person.label, question.text)]
-    return not named or any(_is_about(item, person) for person in named)
 
 
 def _off_subject(question: Question, cited: Sequence[Evidence]) -> str:

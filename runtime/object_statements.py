@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from memory_store.records import Node, NodeKind
 from memory_store.store import MemoryStore
+from runtime.asked_for import holds_other
 from runtime.grounding import coverage
 from runtime.object_kinds import find_kinds, names_of
 from runtime.object_question import ObjectQuestion, goes_on
@@ -58,10 +59,14 @@ def _says_where(node: Node, asked: ObjectQuestion, terms: Sequence[str]) -> bool
     if quote is None or node.provenance.get("speech_source") == "screen":
         return False
     for sentence in sentences_in(quote):
-        named = bool(asked.label) and any(
-            label == asked.label and not goes_on(sentence[end:]) for _, end, label in find_kinds(sentence)
-        )
-        if not (named or (terms and coverage(terms, sentence) == 1.0)):
+        mentions = [
+            sentence[:start]
+            for start, end, label in find_kinds(sentence)
+            if asked.label and label == asked.label and not goes_on(sentence[end:])
+        ]
+        if mentions and all(map(holds_other, mentions)):
+            continue
+        if not (mentions or (terms and coverage(terms, sentence) == 1.0)):
             continue
         if states_something(sentence) and _PLACED.search(sentence):
             return True

@@ -251,6 +251,14 @@ def test_a_word_for_a_kind_before_another_noun_names_no_thing_of_that_kind(text:
     assert asked is not None and asked.label == label
 
 
+def test_what_lies_in_a_thing_does_not_tell_where_the_thing_is(home: ObjectHome) -> None:
+    home.clip(0, speech=[says("I left my phone in the car.", ANNA_VOICE)])
+    assert _ask(home.store, "Where is the car?").abstained
+    home.clip(1, speech=[says("The car is in front of the school.", ANNA_VOICE)])
+    answer = _ask(home.store, "Where is the car?")
+    assert "school" in answer.text and "phone" not in answer.text and not answer.abstained
+
+
 def test_what_others_say_of_their_own_is_not_where_somebodys_thing_is(home: ObjectHome) -> None:
     home.clip(0, tracks=[_face(ANNA)], speech=[says("My exam is at the town hall.", ANNA_VOICE)])
     home.clip(1, tracks=[_face(BOB)], speech=[says("Good luck with it.", BOB_VOICE)])
