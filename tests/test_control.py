@@ -197,14 +197,12 @@ def test_a_quotation_that_leaves_the_question_open_is_no_answer(
     store: MemoryStore, language: str | None
 ) -> None:
     model = None if language is None else ScriptedLanguage(lambda messages: f"Reasoning: I see.\n{language}")
-    answer = control(store, model).answer(
-        "What colour is the handle of the blue bowl with the car keys by the sink?"
-    )
+    answer = control(store, model).answer("How did the bowl of the car keys by the sink break?")
     assert answer.abstained and answer.evidence and answer.confidence == 0.0
     assert answer.text.startswith("I don't know") and "blue bowl" in answer.text
     assert ("no language model" in answer.text) == (language is None)
     best = control(store, model, policy="best_effort").answer(
-        "What colour is the handle of the blue bowl with the car keys by the sink?"
+        "How did the bowl of the car keys by the sink break?"
     )
     assert not best.abstained and "blue bowl" in best.text
 
