@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from models.language import Message
+from offline_tools.bench import kept_completions
 from offline_tools.bench.dialogues import Dialogue, Session
-from offline_tools.bench.kept_completions import KeptCompletions, TimeIsUp
+from offline_tools.bench.kept_completions import KeptCompletions, TimeIsUp, tally
 from offline_tools.bench.locomo_answers import _figures
 from offline_tools.bench.locomo_questions import LocomoQuestion, sampled
 from offline_tools.bench.locomo_run import METHODS, Plan, ask_dialogue
@@ -64,6 +65,27 @@ def test_a_completion_is_computed_once_and_a_torn_file_is_read(
     later = KeptCompletions(ScriptedLanguage(["That."]))
     assert later.complete(ask, max_tokens=8).text == "That."
     assert KeptCompletions(ScriptedLanguage([])).complete(ask, max_tokens=8).text == "That."
+
+
+def test_published_completions_are_found_by_whoever_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEARSIGHT_CACHE", str(tmp_path / "mine"))
+    monkeypatch.setattr(kept_completions, "PUBLISHED", tmp_path / "published")
+    asks = [[Message("user", text)] for text in ("One?", "Two?", "三？")]
+    first = KeptCompletions(ScriptedLanguage(["1.", "2.", "三。"]))
+    told = [first.complete(ask, max_tokens=9) for ask in asks]
+    first.complete(asks[0], max_tokens=9)
+    assert (first.computed, first.kept) == (3, 0) and first.publish().is_file()
+    monkeypatch.setenv("HEARSIGHT_CACHE", str(tmp_path / "yours"))
+    second = KeptCompletions(ScriptedLanguage(["4."]))
+    assert [second.complete(ask, max_tokens=9) for ask in asks] == told
+    second.complete([Message("user", "Four?")], max_tokens=9)
+    assert tally([None, second], publish=True) == (1, 3)
+    monkeypatch.setenv("HEARSIGHT_CACHE", str(tmp_path / "theirs"))
+    third = KeptCompletions(ScriptedLanguage([]))
+    assert third.complete([Message("user", "Four?")], max_tokens=9).text == "4."
+    assert third.complete(asks[2], max_tokens=9) == told[2], "what was published before stays"
 
 
 def reply(messages: Sequence[Message]) -> str:

@@ -23,7 +23,7 @@ from offline_tools.bench.household_questions import HouseholdQuestion, load_ques
 from offline_tools.bench.household_run import METHODS, Asking, Given, ask_all, judge_all, lines_tied
 from offline_tools.bench.household_script import load_script
 from offline_tools.bench.household_tables import SPLITS, figures_of, rows_of
-from offline_tools.bench.kept_completions import KeptCompletions
+from offline_tools.bench.kept_completions import KeptCompletions, tally
 from offline_tools.bench.report import BenchmarkError, print_report
 from runtime import compose
 from runtime.compose import Parts
@@ -45,9 +45,12 @@ def main(arguments: list[str]) -> int:
         asking = Asking(memory, language, asked_utc_s)
         given = {method: ask_all(asking, method, chosen) for method in options.methods}
         tied, said = lines_tied(asking, script)
+        used = [language]
     left_s = limit_s - (time.monotonic() - started)
     with _language(JUDGE, left_s) as judge:
         given = {method: judge_all(answers, judge) for method, answers in given.items() if judge}
+        used.append(judge)
+    computed, kept = tally(used, publish=options.publish)
     _keep(given, options.model)
     by_all = min(len(answers) for answers in given.values())
     figures = {method: figures_of(answers[:by_all]) for method, answers in given.items()}
@@ -55,8 +58,16 @@ def main(arguments: list[str]) -> int:
         ("lines said in view that are tied to who said them", f"{tied} of {said}", ""),
         ("questions asked in every way", f"{by_all} of {len(chosen)}", ""),
     ]
+    rows.append(("completions computed; kept from earlier runs", f"{computed}; {kept}", ""))
     rows += [row for method, told in figures.items() for row in rows_of(method, told)]
-    about = {"model": options.model, "judge": JUDGE, "memory": memory.key, "done": by_all, "lines_tied": tied}
+    about = {
+        "model": options.model,
+        "judge": JUDGE,
+        "memory": memory.key,
+        "done": by_all,
+        "lines_tied": tied,
+        "computed": computed,
+    }
     print_report(f"household, {options.model}", rows, {**about, **figures})
     return 0
 
@@ -74,6 +85,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--keep-memory", action="store_true", help="ask the memory replayed last, though the code has changed"
     )
+    parser.add_argument("--publish", action="store_true", help="keep the completions in the repository")
     options = parser.parse_args(arguments)
     if options.model == "none":
         options.methods = ["robot"]

@@ -21,7 +21,7 @@ from models.errors import ModelError
 from models.language_process import LanguageProcess
 from models.manifest import Manifest
 from offline_tools.bench.evidence_recall import load_models
-from offline_tools.bench.kept_completions import KeptCompletions
+from offline_tools.bench.kept_completions import KeptCompletions, tally
 from offline_tools.bench.locomo_questions import LocomoQuestion, sampled
 from offline_tools.bench.locomo_recall import CATEGORIES, TUNED_ON, read_dialogues
 from offline_tools.bench.locomo_run import METHODS, Judged, Plan, ask_dialogue
@@ -54,9 +54,10 @@ def main(arguments: list[str]) -> int:
         raise BenchmarkError(str(error)) from error
     finally:
         process.close()
+    completions = tally([language], publish=options.publish)
     _keep(judged, options.model, plan)
     tuned = {sample["sample_id"] for sample in samples[:TUNED_ON]}
-    _report(judged, questions, tuned, plan, options)
+    _report(judged, questions, tuned, plan, options, completions)
     return 0
 
 
@@ -98,6 +99,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         help="parts of the robot's control loop to turn off",
     )
     parser.add_argument("--limit-minutes", type=float, default=float("inf"), help="then what is done is told")
+    parser.add_argument("--publish", action="store_true", help="keep the completions in the repository")
     return parser.parse_args(arguments)
 
 
@@ -124,6 +126,7 @@ def _report(
     tuned: set[str],
     plan: Plan,
     options: argparse.Namespace,
+    completions: tuple[int, int],
 ) -> None:
     by_all = set.intersection(
         *({one.question.id for one in judged if one.method == name} for name in plan.methods)
@@ -136,6 +139,7 @@ def _report(
     }
     figures = {part: _figures(items, plan.methods) for part, items in parts.items() if items}
     rows = [("questions asked in every way, of those drawn", f"{len(by_all)} of {len(questions)}", "")]
+    rows.append(("completions computed; kept from earlier runs", "{}; {}".format(*completions), ""))
     for part, by_category in figures.items():
         rows += [(f"{part}: {name}", _told(values), "") for name, values in by_category.items()]
     for name in plan.methods if shared else ():
@@ -150,6 +154,7 @@ def _report(
             "context_tokens": options.context_tokens,
             "policy": plan.policy,
             "without": options.without,
+            "computed": completions[0],
             "done": len(by_all),
             "drawn": len(questions),
             "figures": figures,
