@@ -81,24 +81,28 @@ def fault_of(
 def quotes_answer(quoted: Sequence[Evidence], question: Question, *, least: float = MIN_QUOTED) -> bool:
     """Whether memories quoted as they are answer a question, as far as words can tell.
 
-    least: the share of the question's words that must stand in them.
-
     The words of the question stand in those of them that are about whom it names (unless they are of another language,
     where words prove nothing), each person named is met or named in one, they tell a time, a number or somebody where
     it asks for that, and one quotes the person of whom it asks what they said. A question without words of its own asks
-    what was at a time.
+    what was at a time. least: the share of the question's words that must stand there; the words for a kind that is
+    asked for ("what country") count only where they do.
     """
     quotes = [quote_in(item.line) or item.line for item in quoted]
-    plain = asking_words() | kind_asked(question.text)
-    wanted = [term for term in question.terms if term not in plain]
+    words = "\n".join(item.words for item in _of_named(quoted, question))
+    kind = [term for term in kind_asked(question.text) if not coverage((term,), words)]
+    wanted = [term for term in question.terms if term not in asking_words() and term not in kind]
     if not wanted:
         return question.time is not None
     if _off_subject(question, quoted) or unquoted(question, quotes):
         return False
-    named = [person for person in question.persons if is_named(person.label, question.text)]
-    of_them = [item for item in quoted if not named or any(_is_about(item, person) for person in named)]
     across = any(language_of(quote) != question.language for quote in quotes)
-    return across or coverage(wanted, "\n".join(item.words for item in of_them)) >= least
+    return across or coverage(wanted, words) >= least
+
+
+def _of_named(quoted: Sequence[Evidence], question: Question) -> list[Evidence]:
+    """Those memories that are about one of those whom the question names; all, where it names nobody."""
+    named = [person for person in question.persons if is_named(person.label, question.text)]
+    return [item for item in quoted if not named or any(_is_about(item, person) for person in named)]
 
 
 def _off_subject(question: Question, cited: Sequence[Evidence]) -> str:

@@ -131,6 +131,16 @@ def test_an_answer_begins_like_a_sentence_unless_with_a_label() -> None:
         ("What did the dentist say?", 'person_2 says: "The dentist said that I must come again."', True),
         ("Which sport does the guest prefer?", 'person_2 says: "The guest prefers swimming."', True),
         ("Which sport does the guest prefer?", 'person_2 says: "The guest is late."', False),
+        (
+            "What accident did the guest have?",
+            'person_2 says: "The guest had an accident. He broke a leg."',
+            True,
+        ),
+        (
+            "What does the guest recommend for a cough?",
+            'person_2 says: "The guest takes honey for a cough."',
+            True,
+        ),
         ("Who dropped the plate?", 'person_2 says: "Did he drop the plate? It is broken."', True),
         ("Is the plate broken?", 'person_2 says: "I broke the plate."', True),
         ("雨伞在哪里？", "person_2说：“雨伞在门后面。”", True),
