@@ -23,6 +23,7 @@ from runtime.say import Speech
 MIN_GROUNDED = 0.75
 MIN_GROUNDED_ZH = 0.6
 MIN_QUOTED = 0.75  # of a question's words, in what answers it
+MIN_TO_THE_POINT = 0.5
 MIN_POINTED = 0.5  # where a model says the words of a memory as its reason
 _UNKNOWN = re.compile(
     r"\bi (?:do not|don't|cannot|can't) (?:know|remember|tell|answer)\b"
@@ -89,14 +90,26 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, least: floa
     """
     quotes = [quote_in(item.line) or item.line for item in quoted]
     words = "\n".join(item.words for item in _of_named(quoted, question))
-    kind = [term for term in kind_asked(question.text) if not coverage((term,), words)]
-    wanted = [term for term in question.terms if term not in asking_words() and term not in kind]
+    wanted = _wanted(question, words)
     if not wanted:
         return question.time is not None
     if _off_subject(question, quoted) or unquoted(question, quotes):
         return False
     across = any(language_of(quote) != question.language for quote in quotes)
     return across or coverage(wanted, words) >= least
+
+
+def is_to_the_point(text: str, proof: Sequence[Evidence], question: Question) -> bool:
+    """Whether an answer and the memories under it hold more than half of the words of the question."""
+    told = "\n".join([text, *(item.words for item in proof)])
+    wanted = _wanted(question, told)
+    return not wanted or coverage(wanted, told) > MIN_TO_THE_POINT
+
+
+def _wanted(question: Question, told: str) -> list[str]:
+    """The words of a question that what answers it holds: not those that only ask, nor kinds that it does not name."""
+    kind = [term for term in kind_asked(question.text) if not coverage((term,), told)]
+    return [term for term in question.terms if term not in asking_words() and term not in kind]
 
 
 def _of_named(quoted: Sequence[Evidence], question: Question) -> list[Evidence]:

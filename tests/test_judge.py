@@ -6,7 +6,7 @@ import pytest
 
 from memory_store.records import Person
 from runtime.answer import Evidence
-from runtime.judge import as_told, fault_of, quotes_answer
+from runtime.judge import as_told, fault_of, is_to_the_point, quotes_answer
 from runtime.question import read_question
 from runtime.say import Speech
 
@@ -195,6 +195,28 @@ def test_words_of_those_not_asked_about_bear_nothing_out() -> None:
     asked = read_question("What is Leo's favourite film?", [LEO], lambda node_id: None, NOW_UTC_S, ZONE)
     told = [_evidence('Anna says: "My favourite film is Tron."'), _evidence('Leo says: "That is nice."')]
     assert not quotes_answer(told, asked)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "line", "to_the_point"),
+    [
+        (
+            "Why is the dog afraid of the vacuum cleaner?", "The dog sleeps on the couch.",
+            'Anna says: "The dog sleeps on the couch."', False,
+        ),
+        (
+            "Why is the dog afraid of the vacuum cleaner?", "Because it is so loud.",
+            'Anna says: "The vacuum cleaner is so loud that the dog is afraid."', True,
+        ),
+        ("Which film does the guest prefer?", "Tron.", 'Anna says: "The guest prefers Tron."', True),
+        ("What is it?", "A cup.", 'Anna says: "A cup."', True),
+    ],
+)  # fmt: skip
+def test_an_answer_holds_more_than_half_of_what_was_asked(
+    question: str, answer: str, line: str, to_the_point: bool
+) -> None:
+    asked = read_question(question, [], lambda node_id: None, NOW_UTC_S, ZONE)
+    assert is_to_the_point(answer, [_evidence(line)], asked) == to_the_point
 
 
 def test_who_is_only_meant_need_not_be_told_of() -> None:
