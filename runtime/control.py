@@ -251,13 +251,19 @@ class Control:
             return self._extract(opened, "no_model")
         model = self.rounds(opened)
         model.ask(self._language, rounds)
-        if (
-            model.said is None
-            and model.pointed
-            and quotes_answer([model.pointed], opened.question, least=MIN_POINTED)
-        ):
-            return self._quoted([model.pointed], opened, "model")
-        return model.said or self._extract(opened, "model", declined=model.unknown)
+        return (
+            model.said
+            or self._pointed_at(model, opened)
+            or self._extract(opened, "model", declined=model.unknown)
+        )
+
+    def _pointed_at(self, model: ModelRounds, opened: Opened) -> Said | None:
+        """The memory whose words a model gave as its reason, where that answers and its own answer does not."""
+        memory, question = model.pointed, opened.question
+        if memory is None or trust_last(memory.line, question.text):
+            return None
+        answers = quotes_answer([memory], question, least=MIN_POINTED)
+        return self._quoted([memory], opened, "model") if answers else None
 
     def _extract(self, opened: Opened, key: Literal["model", "no_model"], *, declined: bool = False) -> Said:
         """The best memories quoted as they are: an answer where their words bear that out, else after "I don't know".

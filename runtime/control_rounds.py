@@ -1,6 +1,6 @@
 """The rounds of a question: a language model reasons, searches and answers, and its answer is judged."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from models.errors import ModelError
@@ -10,12 +10,11 @@ from runtime.asked_for import lack_of
 from runtime.control_turn import PromptMeasure, RoundPrompt, Turn, build_prompt, read_turn, turn_grammar
 from runtime.evidence_pool import EvidencePool
 from runtime.evidence_words import shown_line
-from runtime.grounding import content_terms, coverage, language_of
+from runtime.grounding import content_terms, coverage
 from runtime.judge import MIN_GROUNDED, as_told, fault_of, is_to_the_point, says_unknown
 from runtime.privacy import Audience
 from runtime.prompts import Prompt
 from runtime.question import Question
-from runtime.quotes import quote_in
 from runtime.recall import Recall
 from runtime.say import Speech
 
@@ -213,21 +212,13 @@ class ModelRounds:
             )
             if not fault and not any(item.id in pool.strong | pool.related for item in proof):
                 fault = "the memories it cites are not about the question"
-            if (
-                not fault
-                and not _across(proof, question)
-                and not any(item.id in pool.related for item in proof)
-            ):
-                fault = "" if is_to_the_point(turn.content, proof, question) else "it tells of something else"
+            sought = any(item.id in pool.related for item in proof)
+            if not fault and not sought and not is_to_the_point(turn.content, proof, question):
+                fault = "it tells of something else"
             if not fault:
                 return proof, ""
             first_fault = first_fault or fault
         return (), first_fault
-
-
-def _across(proof: Sequence[Evidence], question: Question) -> bool:
-    """Whether a memory is of another language than the question, so that words prove nothing."""
-    return any(language_of(quote_in(item.line) or item.line) != question.language for item in proof)
 
 
 def _cited(turn: Turn, shown: RoundPrompt) -> tuple[Evidence, ...]:

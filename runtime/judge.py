@@ -95,15 +95,21 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, least: floa
         return question.time is not None
     if _off_subject(question, quoted) or unquoted(question, quotes):
         return False
-    across = any(language_of(quote) != question.language for quote in quotes)
-    return across or coverage(wanted, words) >= least
+    return _across(quoted, question) or coverage(wanted, words) >= least
 
 
 def is_to_the_point(text: str, proof: Sequence[Evidence], question: Question) -> bool:
-    """Whether an answer and the memories under it hold more than half of the words of the question."""
+    """Whether an answer and the memories under it hold more than half of the words of the question.
+
+    Nothing is said against memories of another language, where words prove nothing.
+    """
     told = "\n".join([text, *(item.words for item in proof)])
     wanted = _wanted(question, told)
-    return not wanted or coverage(wanted, told) > MIN_TO_THE_POINT
+    return not wanted or coverage(wanted, told) > MIN_TO_THE_POINT or _across(proof, question)
+
+
+def _across(proof: Sequence[Evidence], question: Question) -> bool:
+    return any(language_of(quote_in(item.line) or item.line) != question.language for item in proof)
 
 
 def _wanted(question: Question, told: str) -> list[str]:
