@@ -165,6 +165,10 @@ class GraphStore:
         """What was heard just before a heard line in the same conversation, or None."""
         return self._graph.heard_before(node_id, CONTEXT_GAP_S)
 
+    def heard_after(self, node_id: int) -> Node | None:
+        """What was heard just after a heard line in the same conversation, or None."""
+        return self._graph.heard_after(node_id, CONTEXT_GAP_S)
+
     def edges(self, node_id: int) -> list[Edge]:
         """The edges from and to a node, oldest first."""
         return self._graph.edges(node_id)

@@ -12,6 +12,7 @@ class Evidence:
     """One memory that was found: `text` with tags as stored, `line` with current names; times in UTC seconds.
 
     asked: the question, as its asker's line, that was heard just before this line was said; "" where none was.
+    spoken_to: who spoke next, whom a "you" of this line most likely means; "" where nobody did.
     across: of a memory of another language than the question, how much more like it that is than others are.
     """
 
@@ -26,6 +27,7 @@ class Evidence:
     similarity: float | None
     matched_by: tuple[str, ...]
     asked: str = ""
+    spoken_to: str = ""
     across: float | None = None
 
     @property

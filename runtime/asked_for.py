@@ -7,7 +7,13 @@ from runtime.grounding import content_terms, coverage, language_of, stem
 from runtime.question import Question
 
 _ASKS_WHEN = re.compile(
-    r"^when\b|\bwhat (?:time|day|date)\b|什么时候|何时|几点|哪天|几号|星期几", re.IGNORECASE
+    r"^when\b|\b(?:what|which) (?:time|day|date)\b|什么时候|何时|几点|哪天|几号|星期几", re.IGNORECASE
+)
+_ASKS_DAY = re.compile(r"\b(?:what|which) (?:day|date)\b|哪天|几号|星期几", re.IGNORECASE)
+_TELLS_DAY = re.compile(
+    r"\b(?:today|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july"
+    r"|august|september|october|november|december|\d{1,2}(?:st|nd|rd|th)|christmas|easter)s?\b|天|周|星期|号|日",
+    re.IGNORECASE,
 )
 _ONE_TO_TWELVE = r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _TELLS_WHEN = re.compile(
@@ -104,7 +110,7 @@ _AUXILIARY = (
 _KIND = re.compile(
     rf"\b(?:what|which)(?: (?:type|kind|sort|style|brand|name|piece|form)s? of(?: an?)?)?"
     rf" (?P<kind>(?!{_AUXILIARY}\b)[\w-]+(?: (?!{_AUXILIARY}\b|in\b|of\b|for\b|from\b|at\b|on\b)[\w-]+){{0,2}})"
-    rf"(?: (?:in|of|for|from|at|on) [^?]*?)? {_AUXILIARY}\b",
+    rf"(?:(?: (?:in|of|for|from|at|on) [^?]*?)? {_AUXILIARY}\b|\W*$)",
     re.IGNORECASE,
 )
 
@@ -141,6 +147,8 @@ def lack_of(text: str, question: Question, labels: Sequence[str], quotes: Sequen
     """
     if untold := _untold(question, _beyond(text, question), text, (text, *quotes)):
         return untold
+    if _ASKS_DAY.search(question.text) and not _TELLS_DAY.search(_beyond(text, question)):
+        return "it tells no day"
     return "it adds nothing to the question" if _adds_nothing(text, question, labels) else ""
 
 
@@ -149,8 +157,6 @@ def unquoted(question: Question, quotes: Sequence[str]) -> bool:
     if _ASKS_WHERE.search(question.text) and not any(_places(quote, question.terms) for quote in quotes):
         return True
     told = " ".join(quotes)
-    if _ASKS_SAYING.search(question.text) and not _TELLS_SAYING.search(told):
-        return True
     return not _counted(question.text, quotes) or _untold(question, told, told, quotes) != ""
 
 
@@ -172,6 +178,8 @@ def _untold(question: Question, times: str, told: str, people: Sequence[str]) ->
     """What a question asks for (a time, a number, a price …) and what may tell it does not; else ""."""
     if _ASKS_WHEN.search(question.text) and not _TELLS_WHEN.search(times):
         return "it tells no time"
+    if _ASKS_SAYING.search(question.text) and not any(_TELLS_SAYING.search(words) for words in people):
+        return "it tells of nothing that was said"
     for asks, tells, what in _MEASURES:
         if asks.search(question.text) and not tells.search(told):
             return f"it tells no {what}"

@@ -18,7 +18,7 @@ from runtime.evidence_words import quoted_line
 from runtime.fact_answers import answer_from_facts
 from runtime.grounding import coverage, found_terms
 from runtime.heard import trust_last
-from runtime.judge import MIN_POINTED, quotes_answer
+from runtime.judge import quotes_answer
 from runtime.name_evidence import maybe_names
 from runtime.object_answers import answer_about_objects
 from runtime.pictures import pictures_of
@@ -262,7 +262,7 @@ class Control:
         memory, question = model.pointed, opened.question
         if memory is None or trust_last(memory.line, question.text):
             return None
-        answers = quotes_answer([memory], question, least=MIN_POINTED)
+        answers = quotes_answer([memory], question, pointed=True)
         return self._quoted([memory], opened, "model") if answers else None
 
     def _extract(self, opened: Opened, key: Literal["model", "no_model"], *, declined: bool = False) -> Said:

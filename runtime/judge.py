@@ -24,7 +24,7 @@ MIN_GROUNDED = 0.75
 MIN_GROUNDED_ZH = 0.6
 MIN_QUOTED = 0.75  # of a question's words, in what answers it
 MIN_TO_THE_POINT = 0.5
-MIN_POINTED = 0.5  # where a model says the words of a memory as its reason
+MIN_POINTED = 0.6  # the same where a model gave the words of a memory as its reason
 _UNKNOWN = re.compile(
     r"\bi (?:do not|don't|cannot|can't) (?:know|remember|tell|answer)\b"
     r"|\bunknown\b|\bno memor(?:y|ies)\b|\bnot (?:mentioned|known|sure)\b"
@@ -66,7 +66,11 @@ def fault_of(
         if number not in proof and squash(number) not in proof_squashed:
             return f"the number {number} stands in no memory cited"
     for label in labels:
-        if is_named(label, text) and not is_named(label, proof):
+        if (
+            is_named(label, text)
+            and not is_named(label, proof)
+            and not any(_says_you(item, label) for item in cited)
+        ):
             return f"{label} stands in no memory cited"
     for name in _NAME.findall(text):
         if name.casefold() not in proof.casefold() and name.casefold() not in question.text.casefold():
@@ -79,23 +83,25 @@ def fault_of(
     return _swapped(text, proof, question, labels)
 
 
-def quotes_answer(quoted: Sequence[Evidence], question: Question, *, least: float = MIN_QUOTED) -> bool:
+def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bool = False) -> bool:
     """Whether memories quoted as they are answer a question, as far as words can tell.
 
     The words of the question stand in those of them that are about whom it names (unless they are of another language,
     where words prove nothing), each person named is met or named in one, they tell a time, a number or somebody where
     it asks for that, and one quotes the person of whom it asks what they said. A question without words of its own asks
-    what was at a time. least: the share of the question's words that must stand there; the words for a kind that is
-    asked for ("what country") count only where they do.
+    what was at a time. The words for a kind that is asked for ("what country") count only where they stand there.
+    pointed: a model gave the words of these memories as its reason, so that fewer are enough, but every one counts.
     """
     quotes = [quote_in(item.line) or item.line for item in quoted]
     words = "\n".join(item.words for item in _of_named(quoted, question))
     wanted = _wanted(question, words)
+    if pointed:
+        wanted = [term for term in question.terms if term not in asking_words()]
     if not wanted:
         return question.time is not None
     if _off_subject(question, quoted) or unquoted(question, quotes):
         return False
-    return _across(quoted, question) or coverage(wanted, words) >= least
+    return _across(quoted, question) or coverage(wanted, words) >= (MIN_POINTED if pointed else MIN_QUOTED)
 
 
 def is_to_the_point(text: str, proof: Sequence[Evidence], question: Question) -> bool:
@@ -143,16 +149,21 @@ def _off_subject(question: Question, cited: Sequence[Evidence]) -> str:
 def _is_about(item: Evidence, person: Person) -> bool:
     """Whether a memory is of somebody or tells of them.
 
-    To call somebody by name is not to tell of them: "Hey Leo, I lost my job" does not say "you".
+    To call somebody by name is not to tell of them, but to say "you" is: "Hey Leo, I lost my job" tells of the speaker.
     """
     if is_of(item, person) or speaker_in(item.line) == person.label:
         return True
     words, label = quote_in(item.line) or item.line, person.label
     if _YOU.search(words):
-        return is_named(label, words)
+        return _says_you(item, label) or is_named(label, words)
     name = re.escape(label)
     called = rf'(?:^|[.!?"“]\s*)(?:(?:{_GREETINGS})\W+)?{name}(?=\s*[,.!?])|,\s*{name}(?=\s*[.!?])'
     return is_named(label, re.sub(called, " ", words, flags=re.IGNORECASE))
+
+
+def _says_you(item: Evidence, label: str) -> bool:
+    """Whether a memory says "you" to somebody of this name."""
+    return item.spoken_to == label and _YOU.search(quote_in(item.line) or "") is not None
 
 
 def _echoed(terms: Sequence[str], proof: str, question: Question) -> str:

@@ -21,7 +21,7 @@ from runtime.heard import trust_last
 from runtime.pictures import picture_words
 from runtime.privacy import EVERYBODY, Audience
 from runtime.question import Question
-from runtime.quotes import only_asks, quote_in
+from runtime.quotes import only_asks, quote_in, speaker_in
 
 EmbedQuery = Callable[[list[str]], NDArray[np.float32]]
 
@@ -119,7 +119,7 @@ class Recall:
             known = {item.id for item in across}
             evidence = across + [item for item in evidence if item.id not in known]
         told = audience.may_hear(item.id for item in evidence)
-        evidence = [self._with_question(item, audience) for item in evidence if item.id in told]
+        evidence = [self._in_conversation(item, audience) for item in evidence if item.id in told]
         return evidence, Search(
             query=query,
             filters=_filters_in_words(question),
@@ -170,13 +170,15 @@ class Recall:
         found = [self._evidence(one.hit, one.lead) for one in others(hits, question.language)[:_MOST_ACROSS]]
         return [replace(item, score=max(item.score, score)) for item in found]
 
-    def _with_question(self, item: Evidence, audience: Audience) -> Evidence:
-        """The same with the question that it answers, where the audience may hear that too."""
-        before = self.store.heard_before(item.id)
-        if before is None or not audience.may_hear([before.id]):
-            return item
-        asked = question_before(item.text, before.text)
-        return replace(item, asked=as_data(self.store.render(asked))) if asked else item
+    def _in_conversation(self, item: Evidence, audience: Audience) -> Evidence:
+        """The same with the question that it answers and who spoke next, where the audience may hear those too."""
+        before, after = self.store.heard_before(item.id), self.store.heard_after(item.id)
+        if before is not None and audience.may_hear([before.id]):
+            asked = question_before(item.text, before.text)
+            item = replace(item, asked=as_data(self.store.render(asked)) if asked else "")
+        if after is not None and audience.may_hear([after.id]):
+            item = replace(item, spoken_to=speaker_in(self.store.render(after.text)) or "")
+        return item
 
     def evidence_of(self, node_ids: Iterable[int]) -> list[Evidence]:
         """The nodes as evidence, for what was computed rather than searched."""

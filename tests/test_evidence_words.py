@@ -172,3 +172,4 @@ def test_a_question_that_the_audience_may_not_hear_is_not_told(talk: MemoryStore
 def test_what_was_said_much_later_answers_nothing(talk: MemoryStore) -> None:
     lines = talk.nodes(kinds=["episodic"])
     assert [talk.heard_before(node.id) for node in lines] == [None, lines[0], lines[1], None]
+    assert [talk.heard_after(node.id) for node in lines] == [lines[1], lines[2], None, None]

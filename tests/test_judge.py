@@ -1,5 +1,6 @@
 """Judging a model's answer by code: who, when and how many must be told, and only from what was cited."""
 
+from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -67,6 +68,9 @@ def _fault(question: str, answer: str, line: str) -> str:
         ("When was the move?", "The move was in 2019.", 'person_2 says: "The move was in 2019."', ""),
         ("How tall is the mug?", "The mug is blue.", 'person_2 says: "The mug is blue."', "no number"),
         ("Where is the exam?", "The exam is tomorrow.", 'person_2 says: "The exam is tomorrow."', "no place"),
+        ("On which day was the exam?", "The exam was at two.", 'person_2 says: "The exam was at two."', "no day"),
+        ("On which day was the exam?", "On Friday.", 'person_2 says: "The exam was on Friday."', ""),
+        ("What did the dentist say?", "It is late.", 'person_2 says: "The dentist is nice. It is late."', "was said"),
         ("What colour is the mug?", "The mug is in the sink.", 'person_2 says: "The mug is in the sink."', "no colour"),
         ("What colour is the mug?", "The mug is blue.", 'person_2 says: "The blue mug is in the sink."', ""),
         ("杯子是什么颜色？", "杯子在水槽里。", "person_2说：“杯子在水槽里。”", "no colour"),
@@ -217,6 +221,19 @@ def test_an_answer_holds_more_than_half_of_what_was_asked(
 ) -> None:
     asked = read_question(question, [], lambda node_id: None, NOW_UTC_S, ZONE)
     assert is_to_the_point(answer, [_evidence(line)], asked) == to_the_point
+
+
+def test_you_is_whoever_speaks_next() -> None:
+    asked = read_question("When is Leo's exam?", [LEO], lambda node_id: None, NOW_UTC_S, ZONE)
+    told = _evidence('Anna says: "Your exam is on Friday at nine."')
+    assert not quotes_answer([told], asked)
+    assert quotes_answer([replace(told, spoken_to="Leo")], asked)
+    line = 'Anna says: "Your exam is on Friday at nine."'
+    answer = "Leo's exam is on Friday at nine."
+    assert "nothing of Leo" in fault_of(answer, [told], [line], asked, ["Leo"])
+    assert not fault_of(answer, [replace(told, spoken_to="Leo")], [line], asked, ["Leo"])
+    own = replace(_evidence('Anna says: "My exam is on Friday at nine."'), spoken_to="Leo")
+    assert not quotes_answer([own], asked)
 
 
 def test_who_is_only_meant_need_not_be_told_of() -> None:
