@@ -28,6 +28,9 @@ _SHORTEST_S = 0.1
 _TAIL_S = 2.0  # silence after each piece; piece and tail stay under Whisper's 30 s
 _GROUP_S = 60.0  # speech encoded before it is decoded, which bounds memory
 _BATCH_S = 30.0
+_SILENT = (
+    1e-4  # of full scale; where nothing is louder nobody speaks, and on some processors Whisper hears "you"
+)
 _TOKENS_PER_S = 10.0
 _TOKENS_AT_LEAST = 12
 _TIMESTAMP_STEP_S = 0.02
@@ -226,7 +229,7 @@ def _groups(samples: Samples, spans: Sequence[Timed]) -> Iterator[list[_Piece]]:
     group: list[_Piece] = []
     for number, span in enumerate(spans):
         for piece in pieces(cut(samples, span.start_s, span.end_s), _LONGEST_PIECE_S):
-            if piece.size < _SHORTEST_S * SAMPLE_RATE_HZ:
+            if piece.size < _SHORTEST_S * SAMPLE_RATE_HZ or np.abs(piece).max() < _SILENT:
                 continue
             if group and sum(item.duration_s for item in group) + piece.size / SAMPLE_RATE_HZ > _GROUP_S:
                 yield group

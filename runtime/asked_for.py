@@ -110,7 +110,8 @@ _AUXILIARY = (
 _KIND = re.compile(
     rf"\b(?:what|which)(?: (?:type|kind|sort|style|brand|name|piece|form)s? of(?: an?)?)?"
     rf" (?P<kind>(?!{_AUXILIARY}\b)[\w-]+(?: (?!{_AUXILIARY}\b|in\b|of\b|for\b|from\b|at\b|on\b)[\w-]+){{0,2}})"
-    rf"(?:(?: (?:in|of|for|from|at|on) [^?]*?)? {_AUXILIARY}\b|\W*$)",
+    rf"(?: (?:in|of|for|from|at|on) [^?]*?)? {_AUXILIARY}\b"
+    r"|\b(?:in|of|for|from|at|on|by|with) (?:what|which) (?P<last>[\w-]+)\W*$",
     re.IGNORECASE,
 )
 
@@ -132,7 +133,9 @@ def is_time(text: str) -> bool:
 
 def kind_asked(question: str) -> frozenset[str]:
     """The words for what kind of thing is asked for ("what country"), which an answer names without saying them."""
-    return frozenset(word for match in _KIND.finditer(question) for word in content_terms(match["kind"]))
+    return frozenset(
+        word for match in _KIND.finditer(question) for word in content_terms(match["kind"] or match["last"])
+    )
 
 
 def holds_other(before: str) -> bool:
