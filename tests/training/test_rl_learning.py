@@ -21,7 +21,7 @@ STEPS = 55
 
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_held_out_accuracy_rises_from_below_a_half_to_far_above(
+def test_held_out_accuracy_rises_from_below_a_half_to_four_fifths(
     seed: int, cold_model: Path, tmp_path: Path
 ) -> None:
     torch.set_num_threads(1)
@@ -51,5 +51,5 @@ def test_held_out_accuracy_rises_from_below_a_half_to_far_above(
     assert report.after is not None
     assert report.steps == STEPS
     assert report.before.right < 0.5
-    assert report.after.right >= report.before.right + 0.35  # .45 to .65 more, which depends on the processor
+    assert report.after.right >= 0.8
     assert report.after.rounds > report.before.rounds
