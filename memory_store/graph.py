@@ -186,14 +186,12 @@ class Graph:
         """The line that was heard first after a heard one began, unless it began more than `gap_s` after its end."""
         row = self._database.row(
             """SELECT a.* FROM nodes n JOIN nodes a ON a.kind = 'episodic' AND a.provenance ->> 'event' = 'heard'
-            AND (a.start_utc_s, a.id) > (n.start_utc_s, n.id)
-            WHERE n.id = ? AND n.kind = 'episodic' AND n.provenance ->> 'event' = 'heard'
+            AND (a.start_utc_s, a.id) > (n.start_utc_s, n.id) AND a.start_utc_s <= n.end_utc_s + ?2
+            WHERE n.id = ?1 AND n.kind = 'episodic' AND n.provenance ->> 'event' = 'heard'
             ORDER BY a.start_utc_s, a.id LIMIT 1""",
-            (node_id,),
+            (node_id, gap_s),
         )
-        if row is None or row["start_utc_s"] - self.node(node_id).end_utc_s > gap_s:
-            return None
-        return node_of_row(row)
+        return None if row is None else node_of_row(row)
 
     def edges(self, node_id: int) -> list[Edge]:
         """The edges from and to a node, oldest first; raises UnknownId."""

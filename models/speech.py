@@ -28,9 +28,8 @@ _SHORTEST_S = 0.1
 _TAIL_S = 2.0  # silence after each piece; piece and tail stay under Whisper's 30 s
 _GROUP_S = 60.0  # speech encoded before it is decoded, which bounds memory
 _BATCH_S = 30.0
-_SILENT = (
-    1e-4  # of full scale; where nothing is louder nobody speaks, and on some processors Whisper hears "you"
-)
+# Of full scale: where nothing is louder nobody speaks, and on some processors Whisper hears "you".
+_SILENT = 1e-4
 _TOKENS_PER_S = 10.0
 _TOKENS_AT_LEAST = 12
 _TIMESTAMP_STEP_S = 0.02

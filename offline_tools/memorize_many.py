@@ -104,7 +104,7 @@ def with_ray(
 
 
 def _threads() -> dict[str, str]:
-    """As many OpenMP threads as this process has, where Ray would give one: sums in another order move a comma heard."""
+    """As many OpenMP threads as this process has, where Ray would give one: another order of sums moves a comma."""
     return {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS") or str(len(os.sched_getaffinity(0)))}
 
 

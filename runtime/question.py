@@ -126,9 +126,8 @@ def read_question(
         persons += [person for person in people if person.id == asker and person not in persons]
         masked = _ASKER.sub("\0", masked)
     intent, topic = _find_form(masked)
-    if (
-        told.unclear and intent is None
-    ):  # "Who was here at Thanksgiving?" is asked of the timeline all the same
+    # "Who was here at Thanksgiving?" is asked of the timeline all the same.
+    if told.unclear and intent is None:
         intent, topic = _find_form(" ".join(masked.replace(told.unclear, " ").split()))
     return Question(
         text=cleaned,

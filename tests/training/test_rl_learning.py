@@ -16,7 +16,7 @@ from offline_tools.train.rl_run import train  # noqa: E402
 from offline_tools.train.rl_setting import Setting  # noqa: E402
 from tests.training.search_task import open_memories, write_memories  # noqa: E402
 
-STEPS = 55
+STEPS = 75
 
 
 @pytest.mark.timeout(1200)
