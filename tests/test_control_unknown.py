@@ -12,7 +12,7 @@ from runtime.control import Control
 from runtime.control_rounds import ControlLimits
 from runtime.recall import Recall
 from tests.controlled import cite, control
-from tests.household import NOW, ZONE, embed_words, open_household
+from tests.household import NOW, ZONE, Moment, embed_words, open_household
 from tests.scripted_language import ScriptedLanguage
 
 
@@ -109,7 +109,7 @@ def test_an_answer_without_what_was_asked_gives_way_to_the_memory_that_it_copied
         cited = cite(line, "Bob has a dentist appointment.")(messages)
         return cited.replace("it is there", f"Memory 1 says: {line}")
 
-    answer = control(store, ScriptedLanguage(reply)).answer("When does Bob see the dentist?")
+    answer = control(store, ScriptedLanguage(reply)).answer("When is Bob's appointment with the new dentist?")
     assert answer.rounds[-1].rejected == "it tells no time"
     assert line in answer.text and answer.method == "extractive" and not answer.abstained
     assert len(answer.evidence) == 1
@@ -151,3 +151,14 @@ def test_without_a_model_what_somebody_says_goes_before_what_somebody_asks(tmp_p
         )
         answer = control.answer("Tell me about the tulips")
     assert "I watered the tulips" in answer.text and "Did anybody" not in answer.text
+
+
+def test_you_in_a_line_is_whoever_answers_it(tmp_path: Path) -> None:
+    day = (
+        Moment(28, "08:10", "Anna", "Your exam is on Friday at nine."),
+        Moment(28, "08:10", "Bob", "Thank you."),
+        Moment(28, "12:00", "小明", "大家好。"),
+    )
+    with open_household(tmp_path, day) as store:
+        answer = control(store, None).answer("When is Bob's exam?")
+        assert "Friday at nine" in answer.text and not answer.abstained
