@@ -6,21 +6,25 @@ from collections.abc import Sequence
 from runtime.grounding import content_terms, coverage, language_of, stem
 from runtime.question import Question
 
+# Of short names those alone that are no words of another kind: "sat" and "sun" only behind "on", "last" or "next".
+_NAMED_TIME = (
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november"
+    r"|december|tues?|weds?|thu(?:rs?)?|fri|(?:on|last|next) (?:mon|sat|sun)|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec"
+    r"|christmas|easter"
+)
 _ASKS_WHEN = re.compile(
     r"^when\b|\b(?:what|which) (?:time|day|date)\b|什么时候|何时|几点|哪天|几号|星期几", re.IGNORECASE
 )
 _ASKS_DAY = re.compile(r"\b(?:what|which) (?:day|date)\b|哪天|几号|星期几", re.IGNORECASE)
 _TELLS_DAY = re.compile(
-    r"\b(?:today|tomorrow|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july"
-    r"|august|september|october|november|december|\d{1,2}(?:st|nd|rd|th)|christmas|easter)s?\b|天|周|星期|号|日",
+    rf"\b(?:today|tomorrow|yesterday|{_NAMED_TIME}|\d{{1,2}}(?:st|nd|rd|th))s?\b|天|周|星期|号|日",
     re.IGNORECASE,
 )
 _ONE_TO_TWELVE = r"(?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _TELLS_WHEN = re.compile(
     r"\d:\d\d|\b(?:19|20)\d\d\b|\b(?:today|tomorrow|yesterday|tonight|noon|midnight|morning|afternoon|evening|night"
     r"|o'clock|weeks?|months?|years?|days?|hours?|minutes?|daily|weekly|always|never|now|soon|later"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september"
-    r"|october|november|december|spring|summer|autumn|winter|christmas|easter|half|quarter)s?\b"
+    rf"|{_NAMED_TIME}|spring|summer|autumn|winter|half|quarter)s?\b"
     rf"|\b(?:at|by|until|till|before|after|around|about|past|from|since|to|on|on the)\s+{_ONE_TO_TWELVE}\b"
     rf"|\b{_ONE_TO_TWELVE}\s?(?:o'clock|[ap]\.?m\b)|\b\d{{1,2}}(?:st|nd|rd|th)\b"
     rf"|\b(?:first|second|third|\w+th) of\b|^\W*{_ONE_TO_TWELVE}\W*$"

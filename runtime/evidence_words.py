@@ -18,7 +18,8 @@ MAX_ASKED_CHARACTERS = 120
 _MOST_TIMES = 2
 # Days counted from the day of saying. "In May" and "since 2019" are as clear, or unclear, as they stand.
 _COUNTED = re.compile(
-    r"\b(?:yesterday|tomorrow|tonight|last|next|this|ago|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+    r"\b(?:yesterday|tomorrow|tonight|last|next|this|ago|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)\b"
     r"|[昨明]天|前[天年]|后[天年]|[上下这本]个?(?:周|星期|礼拜|月)|星期|礼拜|周[一二三四五六日天末]|[去明今]年|前$",
     re.IGNORECASE,
 )

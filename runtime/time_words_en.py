@@ -20,6 +20,8 @@ def _any(words: Iterable[str]) -> str:
 
 
 _DAY = _any(_WORDS.weekdays)
+# Short names are days only behind such a word: "he sat", "the sun" and "they wed" are none.
+_SHORT_DAY = r"(?P<short>mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)\b\.?"
 _MONTH = f"{_any(_WORDS.months)}|{'|'.join(name[:3] for name in _WORDS.months)}|sept"
 _PART = _any(_WORDS.parts)
 _MEAL = _any(_WORDS.meals)
@@ -120,6 +122,11 @@ def _weekday(match: re.Match[str]) -> list[Value]:
     return [items.weekday(_WORDS.weekdays.index(match["day"]), cast(Which, match["which"] or ""))]
 
 
+def _short_weekday(match: re.Match[str]) -> list[Value]:
+    index = [name[:3] for name in _WORDS.weekdays].index(match["short"][:3])
+    return [items.weekday(index, cast(Which, match["which"] or ""))]
+
+
 def _month(match: re.Match[str]) -> list[Value]:
     found = match.groupdict()
     year = int(found["year"]) if found.get("year") else None
@@ -192,6 +199,8 @@ _RULES: list[tuple[str, Builder]] = [
     ),
     (rf"(?P<pre>\b(?:{_BESIDE}) )(?:(?P<which>last|this|next) )?(?P<day>{_DAY})\b", _weekday),
     (rf"\b(?P<which>last|this|next) (?P<day>{_DAY})\b", _weekday),
+    (rf"(?P<pre>\bon )(?:(?P<which>last|this|next) )?{_SHORT_DAY}", _short_weekday),
+    (rf"\b(?P<which>last|next) {_SHORT_DAY}", _short_weekday),
     (rf"(?<!every )(?<!each )(?<!an )(?<!\ba )\b(?P<which>)(?P<day>{_DAY})\b{_END}", _weekday),
     (
         rf"(?<!from )(?<!between )\b(?:a )?(?P<share>half|quarter|[125]?[05]|five|ten|twenty) (?P<side>past|to) "

@@ -32,6 +32,7 @@ LATER = MONDAY + 100 * 86400.0
         ("I went there yesterday.", [("yesterday", "Sunday 7 May 2023")]),
         ("It was last night!", [("last night", "Sunday 7 May 2023")]),
         ("We met last Friday. I painted it last year.", [("last Friday", "Friday 5 May 2023"), ("last year", "2022")]),
+        ("I joined last Tues. On Fri we met.", [("last Tues.", "Tuesday 2 May 2023"), ("Fri", "Friday 5 May 2023")]),
         ("The race was last weekend.", [("last weekend", "Saturday 6 May 2023 to Sunday 7 May 2023")]),
         ("I fly back on Saturday.", [("Saturday", "Saturday 13 May 2023")]),
         ("We met on Saturday.", [("Saturday", "Saturday 6 May 2023")]),
