@@ -76,6 +76,8 @@ def stem(word: str) -> str:
     """A crude common start of an English word's forms; numbers, names of persons and Chinese stay whole."""
     if any(character.isdigit() for character in word) or _HAN_RUN.match(word):
         return word
+    if len(word) > len("four"):
+        word = word.replace("our", "or")  # "favourite" and "favorite"
     for ending in ("ing", "ies", "ed", "es", "en", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
