@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from runtime.grounding import content_terms, coverage, language_of, stem
 from runtime.question import Question
+from runtime.time_words_en import ENGLISH
 
 # Of short names those alone that are no words of another kind: "sat" and "sun" only behind "on", "last" or "next".
 _NAMED_TIME = (
@@ -15,6 +16,8 @@ _NAMED_TIME = (
 _ASKS_WHEN = re.compile(
     r"^when\b|\b(?:what|which) (?:time|day|date)\b|什么时候|何时|几点|哪天|几号|星期几", re.IGNORECASE
 )
+_ASKS_WHEN_IT_WAS = re.compile(r"^when (?:did|was|were|has|have|had)\b|什么时候.*了", re.IGNORECASE)
+_JUST = re.compile(r"\bjust (?!like\b)|刚刚?|刚才", re.IGNORECASE)
 _ASKS_DAY = re.compile(r"\b(?:what|which) (?:day|date)\b|哪天|几号|星期几", re.IGNORECASE)
 _TELLS_DAY = re.compile(
     rf"\b(?:today|tomorrow|yesterday|{_NAMED_TIME}|\d{{1,2}}(?:st|nd|rd|th))s?\b|天|周|星期|号|日",
@@ -44,7 +47,7 @@ _ASKS_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _TELLS_NUMBER = re.compile(
-    r"\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty"
+    r"\d|\b(?:no|few|several|couple|daily|weekly|monthly|yearly|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty"
     r"|sixty|seventy|eighty|ninety|hundred|thousand|once|twice|half|every|never|always)\b"
     r"|[零一二两三四五六七八九十百千万半]",
     re.IGNORECASE,
@@ -164,7 +167,8 @@ def unquoted(question: Question, quotes: Sequence[str]) -> bool:
     if _ASKS_WHERE.search(question.text) and not any(_places(quote, question.terms) for quote in quotes):
         return True
     told = " ".join(quotes)
-    return not _counted(question.text, quotes) or _untold(question, told, told, quotes) != ""
+    times = f"{told} just now" if _just_was(question, told) else told
+    return not _counted(question.text, quotes) or _untold(question, times, told, quotes) != ""
 
 
 def _adds_nothing(text: str, question: Question, labels: Sequence[str]) -> bool:
@@ -203,6 +207,16 @@ def _beyond(text: str, question: Question) -> str:
         return text
     asked = set(re.findall(r"\w+", question.text.casefold()))
     return " ".join(word for word in re.findall(r"[\w:]+", text) if word.casefold() not in asked)
+
+
+def _just_was(question: Question, told: str) -> bool:
+    """Whether quotations say of what it is asked when it was that it just was: they are told with their time."""
+    if not _ASKS_WHEN_IT_WAS.search(question.text):
+        return False
+    return any(
+        language_of(just.group()) == "zh" or ENGLISH.past.match(told.casefold(), just.end())
+        for just in _JUST.finditer(told)
+    )
 
 
 def _places(quote: str, things: Sequence[str]) -> bool:

@@ -102,6 +102,32 @@ def test_a_festival_that_the_calendar_lacks_is_looked_for_in_what_was_said(store
     assert "no day of this name" in control(store, None).answer("Who was here on Thanksgiving?").text
 
 
+@pytest.mark.parametrize(
+    ("said", "asked", "known"),
+    [
+        ("I just painted the shed.", "When did Anna paint the shed?", True),
+        ("我刚刚给小屋刷了油漆。", "小屋是什么时候刷了油漆？", True),
+        ("I painted the shed.", "When did Anna paint the shed?", False),
+        ("I just love to paint the shed.", "When did Anna paint the shed?", False),
+        ("I just painted the shed.", "When does Anna paint the shed?", False),
+    ],
+)
+def test_what_just_was_is_told_with_the_time_of_its_telling(
+    store: MemoryStore, said: str, asked: str, known: bool
+) -> None:
+    face = store.people()[0].face_ids[0]
+    with store.transaction():
+        clip_id = store.add_clip(
+            source_key="shed", source_name="t", start_utc_s=NOW - 900, end_utc_s=NOW - 870
+        )
+        store.add_node(
+            "episodic", f'<face_{face}> says: "{said}"', clip_id=clip_id, vectors={"text": embed_words([said])[0]},
+            start_utc_s=NOW - 899, end_utc_s=NOW - 895, provenance={"source": "grounded", "event": "heard"},
+        )  # fmt: skip
+    answer = control(store, None).answer(asked)
+    assert said in answer.text and answer.abstained is not known
+
+
 def test_an_answer_without_what_was_asked_gives_way_to_the_memory_that_it_copied(store: MemoryStore) -> None:
     line = "My dentist appointment is on Tuesday at four"
 
