@@ -124,7 +124,7 @@ class OneReply(ScriptedLanguage):
 
 
 def test_a_model_judges_what_was_answered_and_nothing_else() -> None:
-    declined, loose = Answered("I don't know.", True), Answered("Something sour, outside.", False)
+    declined, loose = Answered("I don't know.", True), Answered("Some cake, outside.", False)
     given = [Given(CAKE, loose), Given(CAKE, declined), Given(NOBODY, declined), Given(NOBODY, ANSWER)]
     judge = ScriptedLanguage(["no"])
     assert [one.judged for one in judge_all(given, judge)] == [False, False, True, False]

@@ -50,6 +50,8 @@ def test_words_that_must_stand_in_an_answer() -> None:
         ("May, 2023", "On 27 May 2023.", True),
         ("August 2023", "Four months ago.", False),
         ("His car broke down", "John said that his car broke down.", True),
+        ("in the cellar", "What they did was great.", False),
+        ("两只山羊", "他很高兴。", False),
     ],
 )
 def test_words_and_dates_that_settle_it_are_not_asked_about(truth: str, answer: str, right: bool) -> None:
@@ -62,7 +64,10 @@ def test_words_and_dates_that_settle_it_are_not_asked_about(truth: str, answer: 
     [
         ("The week before 9 June 2023", "From 29 May to 4 June 2023."),
         ("Yes", "Yes, she did."),
-        ("Glad", "Sad."),
+        ("Likely no", "She would not."),
+        ("Hoodies", "This hoodie is of a limited edition."),
+        ("four", "They saw 4 of them."),
+        ("两只山羊", "Two goats."),
     ],
 )
 def test_what_words_do_not_settle_is_asked(truth: str, answer: str) -> None:
@@ -75,6 +80,6 @@ def test_the_model_judges_and_its_prompt_is_kept() -> None:
     verdict = judge.verdict("What do they eat?", "herring", "Fish, namely herring.")
     assert verdict.right and verdict.reply == "yes"
     assert verdict.prompt.endswith("Right answer: herring\nAnswer given: Fish, namely herring.")
-    assert not judge.verdict("What do they eat?", "herring", "Bread.").right
+    assert not judge.verdict("What do they eat?", "herring", "Bread and no herring.").right
     assert not judge.verdict("What do they eat?", "herring", " ").right and len(language.calls) == 2
     assert "yes" in (language.calls[0].grammar or "")

@@ -17,7 +17,7 @@ import numpy as np
 import snowballstemmer
 
 from models.language import LanguageModel, Message
-from runtime.grounding import squash
+from runtime.grounding import content_terms, coverage, language_of, squash
 
 MULTI_HOP, OPEN_DOMAIN, ADVERSARIAL = 1, 3, 5  # categories of LoCoMo that are counted in ways of their own
 
@@ -43,6 +43,7 @@ _TELLS_TIME = re.compile(
     r"|october|november|december|spring|summer|autumn|winter)\b|[今明昨前后]天|[早晚]上|上午|下午|点|月|号|周|星期|年",
     re.IGNORECASE,
 )
+_SAYS_WHETHER = re.compile(r"\b(?:yes|no|not|never)\b|n't\b|[是不没]", re.IGNORECASE)
 _MONTHS = {_PORTER.stemWord(name.lower()) for name in calendar.month_name if name}
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -105,7 +106,7 @@ def holds(answer: str, pieces: Iterable[str]) -> bool:
 class ModelJudge:
     """Asks a language model whether an answer says what the truth says, where code cannot tell. Raises ModelError.
 
-    Small models take one date for another.
+    Small models take one date for another, and a fluent answer for a right one.
     """
 
     def __init__(self, language: LanguageModel, timeout_s: float = 900.0) -> None:
@@ -115,8 +116,8 @@ class ModelJudge:
     def verdict(self, question: str, truth: str, answer: str) -> Verdict:
         """The judgement; an empty answer is wrong without being asked about."""
         by_code = plainly(truth, answer)
-        if by_code is not None:
-            return Verdict(by_code, "", "by code")
+        if by_code is not None or shares_nothing(question, truth, answer):
+            return Verdict(bool(by_code), "", "by code")
         messages = judge_messages(question, truth, without_moments(answer, [truth]))
         completion = self._language.complete(
             messages, max_tokens=4, grammar=GRAMMAR, timeout_s=self._timeout_s
@@ -141,6 +142,19 @@ def plainly(truth: str, answer: str) -> bool | None:
     if wanted and all(word.isdigit() or word in _MONTHS for word in wanted):
         return wanted <= given
     return True if len(wanted) > 1 and wanted <= given else None
+
+
+def shares_nothing(question: str, truth: str, answer: str) -> bool:
+    """Whether an answer holds none of the words that the truth has beyond its question: a small judge overlooks that.
+
+    Nothing is said of yes and no, nor across languages.
+    """
+    own = [term for term in content_terms(truth) if not coverage((term,), question)]
+    if not own or _SAYS_WHETHER.search(truth) or language_of(truth) != language_of(answer):
+        return False
+    told = squash(answer)
+    same = set(tokens_of(" ".join(own))) & set(tokens_of(answer))
+    return not same and not coverage(own, answer) and not any(squash(term) in told for term in own)
 
 
 def _case(question: str, truth: str, answer: str) -> str:
