@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from models.language import Message
-from offline_tools.bench import kept_completions
+from offline_tools.bench import kept_completions, locomo_read
+from offline_tools.bench.answer_methods import Answered
 from offline_tools.bench.dialogues import Dialogue, Session
+from offline_tools.bench.judging import Verdict
 from offline_tools.bench.kept_completions import KeptCompletions, TimeIsUp, tally
 from offline_tools.bench.locomo_answers import _figures
 from offline_tools.bench.locomo_questions import LocomoQuestion, sampled
-from offline_tools.bench.locomo_run import METHODS, Plan, ask_dialogue
+from offline_tools.bench.locomo_run import METHODS, Judged, Plan, ask_dialogue
 from tests.scripted_language import ScriptedLanguage
 from tests.test_bench_recall import MODELS, TALK
 
@@ -156,3 +158,22 @@ def test_of_a_dialogue_that_is_too_long_the_latest_part_is_kept() -> None:
     assert language.count_tokens(call.messages) + call.max_tokens <= 900
     prompt = call.messages[-1].content
     assert prompt.count("The flight leaves at nine") >= 30 and prompt.count("Where did you put") < 3
+
+
+def test_what_a_person_read_is_told_beside_the_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    def judged(id: str, category: int, text: str, *, right: bool, abstained: bool = False) -> Judged:
+        question = LocomoQuestion(id, "conv-1", category, "What is it?", "a cup")
+        return Judged("robot", question, Answered(text, abstained), text, Verdict(right, "", ""))
+
+    given = [
+        judged("1", 4, "A cup.", right=True),
+        judged("2", 4, "A plate.", right=True),
+        judged("3", 4, "A bowl.", right=False),
+        judged("4", 4, "I don't know.", right=False, abstained=True),
+        judged("5", 5, "A cup.", right=False),
+    ]
+    read = {locomo_read.key_of("1", "A cup."): True, locomo_read.key_of("2", "A plate."): False}
+    monkeypatch.setattr(locomo_read, "verdicts", lambda: read)
+    told = locomo_read.rows_of(given, ["robot"])
+    assert told == {"robot": "1 of 4, 1 unread; judge agrees on 1 of 2"}
+    assert locomo_read.rows_of([], ["robot"]) == {}

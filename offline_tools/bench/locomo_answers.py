@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from models.errors import ModelError
 from models.language_process import LanguageProcess
 from models.manifest import Manifest
+from offline_tools.bench import locomo_read
 from offline_tools.bench.evidence_recall import load_models
 from offline_tools.bench.kept_completions import KeptCompletions, tally
 from offline_tools.bench.locomo_questions import LocomoQuestion, sampled
@@ -142,6 +143,8 @@ def _report(
     rows.append(("completions computed; kept from earlier runs", "{}; {}".format(*completions), ""))
     for part, by_category in figures.items():
         rows += [(f"{part}: {name}", _told(values), "") for name, values in by_category.items()]
+    read = locomo_read.rows_of(parts["tuned on"], plan.methods)
+    rows += [(f"tuned on, {name}: right as read by a person", told, "") for name, told in read.items()]
     for name in plan.methods if shared else ():
         rows.append(
             (f"{name}: what a question cost", _cost([one for one in shared if one.method == name]), "")
@@ -158,6 +161,7 @@ def _report(
             "done": len(by_all),
             "drawn": len(questions),
             "figures": figures,
+            "read": read,
         },
     )
 
