@@ -126,8 +126,9 @@ class OneReply(ScriptedLanguage):
 def test_a_model_judges_what_was_answered_and_nothing_else() -> None:
     declined, loose = Answered("I don't know.", True), Answered("Some cake, outside.", False)
     given = [Given(CAKE, loose), Given(CAKE, declined), Given(NOBODY, declined), Given(NOBODY, ANSWER)]
+    given.append(Given(CAKE, ANSWER))
     judge = ScriptedLanguage(["no"])
-    assert [one.judged for one in judge_all(given, judge)] == [False, False, True, False]
+    assert [one.judged for one in judge_all(given, judge)] == [False, False, True, False, True]
     assert len(judge.calls) == 1 and "lemon cake, balcony" in judge.calls[0].messages[-1].content
     cut_short = judge_all([Given(CAKE, loose), Given(CAKE, loose)], OneReply(["yes"]))
     assert [one.judged for one in cut_short] == [True, None]

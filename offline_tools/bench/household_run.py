@@ -112,12 +112,13 @@ def lines_tied(asking: Asking, script: Script) -> tuple[int, int]:
 def judge_all(given: Sequence[Given], language: LanguageModel) -> list[Given]:
     """The same judged by a model, as far as the time goes.
 
-    Whether an unanswerable question was declined needs no judge, and an abstention from another one is no answer.
+    Where an answer holds what it must hold, and whether an unanswerable question was declined, needs no judge: small
+    ones take quotations for no answers. An abstention from another question is none.
     """
     judge, judged = ModelJudge(language), list[Given]()
     for one in given:
         right: bool | None = one.exact
-        if one.question.answerable and not one.answered.abstained:
+        if one.question.answerable and not one.answered.abstained and not one.exact:
             try:
                 right = judge.verdict(one.question.last, one.question.truth, one.answered.text).right
             except TimeIsUp:
