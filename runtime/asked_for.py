@@ -182,7 +182,16 @@ def _adds_nothing(text: str, question: Question, labels: Sequence[str]) -> bool:
         return False
     timed = _ASKS_OF_TIME.search(question.text) is not None
     kept = text if timed else _TIMES.sub(" ", text)
+    for label in labels:
+        if _calls(question, label, labels):
+            kept = kept.replace(label, " ")
     return not any(_is_new(term, question.text) for term in content_terms(kept))
+
+
+def _calls(question: Question, label: str, labels: Sequence[str]) -> bool:
+    """Whether a question calls somebody by the beginning of a name, as "Mel" is Melanie where nobody is named Mel."""
+    words = re.findall(r"[A-Z][a-z]{2,}", question.text)
+    return any(label.startswith(word) and word not in labels for word in words)
 
 
 def _untold(question: Question, times: str, told: str, people: Sequence[str]) -> str:

@@ -100,6 +100,16 @@ def test_what_a_question_asks_must_be_told(question: str, answer: str, line: str
     assert (fault in found) if fault else not found, found
 
 
+@pytest.mark.parametrize(
+    ("labels", "fault"),
+    [(["Melanie", "Leo"], "it adds nothing to the question"), (["Melanie", "Mel", "Leo"], "")],
+)
+def test_who_is_called_by_the_beginning_of_a_name_is_nobody_new(labels: list[str], fault: str) -> None:
+    line = 'Leo says: "What Mel builds with Melanie is a kite."'
+    asked = read_question("What does Mel build?", [], lambda node_id: None, NOW_UTC_S, ZONE)
+    assert fault_of("Melanie builds what Mel builds.", [_evidence(line)], [line], asked, labels) == fault
+
+
 def test_an_answer_begins_like_a_sentence_unless_with_a_label() -> None:
     asked = read_question("Where are the glasses?", [], lambda node_id: None, NOW_UTC_S, ZONE)
     proof = [_evidence('person_2 says: "They are on the piano."')]
