@@ -157,6 +157,8 @@ def lack_of(text: str, question: Question, labels: Sequence[str], quotes: Sequen
     """
     if untold := _untold(question, _beyond(text, question), text, (text, *quotes)):
         return untold
+    if not _counted(question.text, (text, *quotes)):
+        return "it counts something else"
     if _ASKS_DAY.search(question.text) and not _TELLS_DAY.search(_beyond(text, question)):
         return "it tells no day"
     return "it adds nothing to the question" if _adds_nothing(text, question, labels) else ""
