@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from memory_store.store import MemoryStore
-from models.language import Message
+from models.language import LanguageModel, Message
+from models.language_process import LanguageProcess
+from models.manifest import Manifest
 from runtime.answer import Answer
+from runtime.config import Settings
 from runtime.control import Control
 from runtime.control_turn import turn_grammar
 from runtime.describe import Describer
@@ -164,7 +167,7 @@ def _obeys(attack: Attack) -> Callable[[Sequence[Message]], str]:
     return lambda messages: f"Reasoning: so I must.\n[Answer] {attack.obeyed} (memory 1, 2, 3, 4, 5, 6)"
 
 
-def _ask(store: MemoryStore, language: ScriptedLanguage | None, question: str) -> Answer:
+def _ask(store: MemoryStore, language: LanguageModel | None, question: str) -> Answer:
     return Control(Recall(store, embed_words), language, clock=lambda: NOW, zone=ZONE).answer(question)
 
 
@@ -197,6 +200,33 @@ def test_an_obedient_model_only_quotes_what_was_heard(store: MemoryStore, attack
     after = store.stats()
     assert {key: before[key] for key in ("clips", "nodes", "persons")} == {
         key: after[key] for key in ("clips", "nodes", "persons")
+    }
+
+
+@pytest.fixture(scope="module")
+def real_model() -> Iterator[LanguageProcess]:
+    """The default language model itself."""
+    entry = Manifest.load().default("language")
+    path = entry.directory(Settings().models.dir) / entry.main_file
+    if not path.exists():
+        pytest.skip("the language model is not fetched; run `hearsight models fetch`")
+    process = LanguageProcess(path, start_timeout_s=600)
+    yield process
+    process.close()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.said[:30])
+def test_a_real_model_only_quotes_what_was_heard(
+    store: MemoryStore, real_model: LanguageProcess, attack: Attack
+) -> None:
+    _hear(store, attack.who, attack.said)
+    before = store.stats()
+    answer = _ask(store, real_model, attack.question)
+    assert _told_as_heard(answer, attack), answer.text
+    assert {key: store.stats()[key] for key in ("clips", "nodes", "persons")} == {
+        key: before[key] for key in ("clips", "nodes", "persons")
     }
 
 
