@@ -12,6 +12,7 @@ from runtime.answer import Evidence
 from runtime.question_time import Household, read_time
 from runtime.quotes import asks, quote_in, sentences_in, speaker_in
 from runtime.say import Speech
+from runtime.time_words_en import SHORT_DAYS
 
 MAX_LINE_CHARACTERS = 300
 MAX_ASKED_CHARACTERS = 120
@@ -19,7 +20,7 @@ _MOST_TIMES = 2
 # Days counted from the day of saying. "In May" and "since 2019" are as clear, or unclear, as they stand.
 _COUNTED = re.compile(
     r"\b(?:yesterday|tomorrow|tonight|last|next|this|ago|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-    r"|mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)\b"
+    rf"|{SHORT_DAYS})\b"
     r"|[昨明]天|前[天年]|后[天年]|[上下这本]个?(?:周|星期|礼拜|月)|星期|礼拜|周[一二三四五六日天末]|[去明今]年|前$",
     re.IGNORECASE,
 )

@@ -20,8 +20,9 @@ def _any(words: Iterable[str]) -> str:
 
 
 _DAY = _any(_WORDS.weekdays)
-# Short names are days only behind such a word: "he sat", "the sun" and "they wed" are none.
-_SHORT_DAY = r"(?P<short>mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)\b\.?"
+SHORT_DAYS = r"mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun"
+"""Short names of weekdays, which are days only behind "on", "last" or "next": "he sat", "the sun", "they wed"."""
+_SHORT_DAY = rf"(?P<short>{SHORT_DAYS})\b\.?"
 _MONTH = f"{_any(_WORDS.months)}|{'|'.join(name[:3] for name in _WORDS.months)}|sept"
 _PART = _any(_WORDS.parts)
 _MEAL = _any(_WORDS.meals)
