@@ -74,6 +74,12 @@ def test_what_words_do_not_settle_is_asked(truth: str, answer: str) -> None:
     assert ModelJudge(ScriptedLanguage(["yes"])).verdict("What?", truth, answer).right
 
 
+def test_a_model_that_is_not_small_is_asked_about_other_words_too() -> None:
+    case = ("Where is it?", "in the attic", "up under the roof")
+    assert not ModelJudge(ScriptedLanguage(["yes"])).verdict(*case).right
+    assert ModelJudge(ScriptedLanguage(["yes"]), small=False).verdict(*case).right
+
+
 def test_the_model_judges_and_its_prompt_is_kept() -> None:
     language = ScriptedLanguage(["yes", "no"])
     judge = ModelJudge(language)

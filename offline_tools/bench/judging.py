@@ -106,17 +106,19 @@ def holds(answer: str, pieces: Iterable[str]) -> bool:
 class ModelJudge:
     """Asks a language model whether an answer says what the truth says, where code cannot tell. Raises ModelError.
 
-    Small models take one date for another, and a fluent answer for a right one.
+    Small models take one date for another, and a fluent answer for a right one: a `small` one is not asked where an
+    answer holds no word of the truth's own.
     """
 
-    def __init__(self, language: LanguageModel, timeout_s: float = 900.0) -> None:
+    def __init__(self, language: LanguageModel, timeout_s: float = 900.0, *, small: bool = True) -> None:
         self._language = language
         self._timeout_s = timeout_s
+        self._small = small
 
     def verdict(self, question: str, truth: str, answer: str) -> Verdict:
         """The judgement; an empty answer is wrong without being asked about."""
         by_code = plainly(truth, answer)
-        if by_code is not None or shares_nothing(question, truth, answer):
+        if by_code is not None or (self._small and shares_nothing(question, truth, answer)):
             return Verdict(bool(by_code), "", "by code")
         messages = judge_messages(question, truth, without_moments(answer, [truth]))
         completion = self._language.complete(

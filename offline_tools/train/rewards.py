@@ -40,7 +40,7 @@ def exact_judge(question: str, truth: str, answer: str) -> bool:
 
 def model_judge(language: LanguageModel, timeout_s: float) -> Judge:
     """Asks a model with the benchmarks' own prompt (offline_tools/bench/judging.py), twice where it must."""
-    judge = ModelJudge(language, timeout_s)
+    judge = ModelJudge(language, timeout_s, small=False)
 
     def judged(question: str, truth: str, answer: str) -> bool:
         why = ""
