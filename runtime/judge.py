@@ -16,7 +16,7 @@ from runtime.asked_for import (
 from runtime.grounding import asking_words, content_terms, coverage, language_of, squash
 from runtime.heard import stated_in, unordered
 from runtime.question import Question, is_named
-from runtime.quotes import quote_in, speaker_in
+from runtime.quotes import quote_in, sentences_in, speaker_in
 from runtime.recall import is_of
 from runtime.say import Speech
 
@@ -37,6 +37,8 @@ _YOU = re.compile(r"\byou(?:rs?|rself)?\b|[你您]", re.IGNORECASE)
 _GREETINGS = (
     "hey|hi|hello|thanks|thank you|wow|oh|ok|okay|yeah|yes|no|well|so|sure|congrats|bye|good \\w+|sorry"
 )
+_OF_OTHERS = re.compile(r"^\W*(?:he|she|they)\b", re.IGNORECASE)
+_SAYS = re.compile(r"\b(?:says?|said|tells?|told)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+(?::\d{2})?")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+")
 
@@ -80,16 +82,17 @@ def fault_of(
         return "its words stand in no memory cited"
     if echoed := _echoed(terms, proof, question):
         return f"{echoed!r} is a word of the question and stands in no memory cited"
-    return _swapped(text, proof, question, labels)
+    return _swapped(text, proof, question, labels) or _of_another(text, cited, question)
 
 
 def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bool = False) -> bool:
     """Whether memories quoted as they are answer a question, as far as words can tell.
 
-    The words of the question stand in those of them that are about whom it names (unless they are of another language,
-    where words prove nothing), each person named is met or named in one, they tell a time, a number or somebody where
-    it asks for that, and one quotes the person of whom it asks what they said. A question without words of its own asks
-    what was at a time. The words for a kind that is asked for ("what country") count only where they stand there.
+    The words of the question stand in those of them that are about whom it names, more than half in one (unless they
+    are of another language, where words prove nothing), each person named is met or named in one, they tell a time, a
+    number or somebody where it asks for that, and one quotes the person of whom it asks what they said. A question
+    without words of its own asks what was at a time. The words for a kind that is asked for ("what country") count only
+    where they stand there.
     pointed: a model gave the words of these memories as its reason, so that fewer are enough, but every one counts.
     """
     quotes = [quote_in(item.line) or item.line for item in quoted]
@@ -101,7 +104,11 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bo
         return question.time is not None
     if _off_subject(question, quoted) or unquoted(question, quotes):
         return False
-    return _across(quoted, question) or coverage(wanted, words) >= (MIN_POINTED if pointed else MIN_QUOTED)
+    if _across(quoted, question):
+        return True
+    if pointed or coverage(wanted, words) < MIN_QUOTED:
+        return pointed and coverage(wanted, words) >= MIN_POINTED
+    return any(coverage(wanted, item.words) > MIN_TO_THE_POINT for item in _of_named(quoted, question))
 
 
 def is_to_the_point(text: str, proof: Sequence[Evidence], question: Question) -> bool:
@@ -190,6 +197,21 @@ def _swapped(text: str, proof: str, question: Question, labels: Sequence[str]) -
     asked = question.text.casefold()
     others = [name for name in names if name.casefold() not in asked and not is_time(name)]
     return f"it tells of {others[0]} what was asked about {lost[0]}" if lost and others else ""
+
+
+def _of_another(text: str, cited: Sequence[Evidence], question: Question) -> str:
+    """Whether the answer tells of a speaker what they say of somebody else ("He will be 71")."""
+    told = [term for term in content_terms(text) if not coverage((term,), question.text)]
+    for item in cited:
+        speaker, quote = speaker_in(item.line), quote_in(item.line)
+        if not speaker or not quote or question.intent == "what_said" or _SAYS.search(text):
+            continue
+        if not (re.match(rf"{re.escape(speaker)}(?!['’]s)\b", text) and is_named(speaker, question.text)):
+            continue
+        holding = [sentence for sentence in sentences_in(quote) if coverage(told, sentence)]
+        if holding and all(_OF_OTHERS.search(one) and not _FIRST_PERSON.search(one) for one in holding):
+            return f"it tells of {speaker} what {speaker} said of somebody else"
+    return ""
 
 
 def _content(text: str, labels: Sequence[str]) -> list[str]:

@@ -113,6 +113,13 @@ def test_who_is_called_by_the_beginning_of_a_name_is_nobody_new(labels: list[str
     assert fault_of("Melanie builds what Mel builds.", [_evidence(line)], [line], asked, labels) == fault
 
 
+def test_two_memories_of_two_things_answer_nothing_together() -> None:
+    asked = read_question("Who broke the kite?", [], lambda node_id: None, NOW_UTC_S, ZONE)
+    kite, vase = 'Leo says: "The kite is on the roof."', 'Bob says: "I broke the vase."'
+    assert not quotes_answer([_evidence(kite), _evidence(vase)], asked)
+    assert quotes_answer([_evidence(kite), _evidence('Bob says: "I broke the kite."')], asked)
+
+
 def test_an_answer_begins_like_a_sentence_unless_with_a_label() -> None:
     asked = read_question("Where are the glasses?", [], lambda node_id: None, NOW_UTC_S, ZONE)
     proof = [_evidence('person_2 says: "They are on the piano."')]
