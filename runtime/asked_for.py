@@ -17,7 +17,7 @@ _ASKS_WHEN = re.compile(
     r"^when\b|\b(?:what|which) (?:time|day|date)\b|什么时候|何时|几点|哪天|几号|星期几", re.IGNORECASE
 )
 _ASKS_WHEN_IT_WAS = re.compile(r"^when (?:did|was|were|has|have|had)\b|什么时候.*了", re.IGNORECASE)
-_JUST = re.compile(r"\bjust (?!like\b)|刚刚?|刚才", re.IGNORECASE)
+_JUST = re.compile(r"\bjust (?!like\b)|刚", re.IGNORECASE)
 _ASKS_DAY = re.compile(r"\b(?:what|which) (?:day|date)\b|哪天|几号|星期几", re.IGNORECASE)
 _TELLS_DAY = re.compile(
     rf"\b(?:today|tomorrow|yesterday|{_NAMED_TIME}|\d{{1,2}}(?:st|nd|rd|th))s?\b|天|周|星期|号|日",
@@ -47,8 +47,8 @@ _ASKS_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _TELLS_NUMBER = re.compile(
-    r"\d|\b(?:no|few|several|couple|daily|weekly|monthly|yearly|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty"
-    r"|sixty|seventy|eighty|ninety|hundred|thousand|once|twice|half|every|never|always)\b"
+    r"\d|\b(?:no|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|forty|fifty"
+    r"|few|several|couple|daily|weekly|monthly|yearly|sixty|seventy|eighty|ninety|hundred|thousand|once|twice|half|every|never|always)\b"
     r"|[零一二两三四五六七八九十百千万半]",
     re.IGNORECASE,
 )

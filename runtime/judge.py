@@ -106,9 +106,10 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bo
         return False
     if _across(quoted, question):
         return True
-    if pointed or coverage(wanted, words) < MIN_QUOTED:
-        return pointed and coverage(wanted, words) >= MIN_POINTED
-    return any(coverage(wanted, item.words) > MIN_TO_THE_POINT for item in _of_named(quoted, question))
+    if pointed:
+        return coverage(wanted, words) >= MIN_POINTED
+    in_one = any(coverage(wanted, item.words) > MIN_TO_THE_POINT for item in _of_named(quoted, question))
+    return in_one and coverage(wanted, words) >= MIN_QUOTED
 
 
 def is_to_the_point(text: str, proof: Sequence[Evidence], question: Question) -> bool:
@@ -200,17 +201,25 @@ def _swapped(text: str, proof: str, question: Question, labels: Sequence[str]) -
 
 
 def _of_another(text: str, cited: Sequence[Evidence], question: Question) -> str:
-    """Whether the answer tells of a speaker what they say of somebody else ("He will be 71")."""
+    """Whether the answer tells of a speaker what they alone say, and say of somebody else ("He will be 71")."""
+    if question.intent == "what_said" or _SAYS.search(text):
+        return ""
     told = [term for term in content_terms(text) if not coverage((term,), question.text)]
-    for item in cited:
-        speaker, quote = speaker_in(item.line), quote_in(item.line)
-        if not speaker or not quote or question.intent == "what_said" or _SAYS.search(text):
-            continue
-        if not (re.match(rf"{re.escape(speaker)}(?!['’]s)\b", text) and is_named(speaker, question.text)):
-            continue
-        holding = [sentence for sentence in sentences_in(quote) if coverage(told, sentence)]
-        if holding and all(_OF_OTHERS.search(one) and not _FIRST_PERSON.search(one) for one in holding):
-            return f"it tells of {speaker} what {speaker} said of somebody else"
+    holding = [
+        (speaker_in(item.line) or "", sentence)
+        for item in cited
+        for sentence in sentences_in(quote_in(item.line) or item.line)
+        if coverage(told, sentence)
+    ]
+    speaker = holding[0][0] if holding else ""
+    if not (
+        speaker and re.match(rf"{re.escape(speaker)}(?!['’]s)\b", text) and is_named(speaker, question.text)
+    ):
+        return ""
+    if all(
+        who == speaker and _OF_OTHERS.search(one) and not _FIRST_PERSON.search(one) for who, one in holding
+    ):
+        return f"it tells of {speaker} what {speaker} said of somebody else"
     return ""
 
 

@@ -22,7 +22,7 @@ def _any(words: Iterable[str]) -> str:
 _DAY = _any(_WORDS.weekdays)
 SHORT_DAYS = r"mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun"
 """Short names of weekdays, which are days only behind "on", "last" or "next": "he sat", "the sun", "they wed"."""
-_SHORT_DAY = rf"(?P<short>{SHORT_DAYS})\b\.?"
+_SHORT_DAY = rf"(?P<day>{SHORT_DAYS})\b\.?"
 _MONTH = f"{_any(_WORDS.months)}|{'|'.join(name[:3] for name in _WORDS.months)}|sept"
 _PART = _any(_WORDS.parts)
 _MEAL = _any(_WORDS.meals)
@@ -120,11 +120,7 @@ def _before_last(match: re.Match[str]) -> list[Value]:
 
 
 def _weekday(match: re.Match[str]) -> list[Value]:
-    return [items.weekday(_WORDS.weekdays.index(match["day"]), cast(Which, match["which"] or ""))]
-
-
-def _short_weekday(match: re.Match[str]) -> list[Value]:
-    index = [name[:3] for name in _WORDS.weekdays].index(match["short"][:3])
+    index = [name[:3] for name in _WORDS.weekdays].index(match["day"][:3])
     return [items.weekday(index, cast(Which, match["which"] or ""))]
 
 
@@ -200,8 +196,8 @@ _RULES: list[tuple[str, Builder]] = [
     ),
     (rf"(?P<pre>\b(?:{_BESIDE}) )(?:(?P<which>last|this|next) )?(?P<day>{_DAY})\b", _weekday),
     (rf"\b(?P<which>last|this|next) (?P<day>{_DAY})\b", _weekday),
-    (rf"(?P<pre>\bon )(?:(?P<which>last|this|next) )?{_SHORT_DAY}", _short_weekday),
-    (rf"\b(?P<which>last|next) {_SHORT_DAY}", _short_weekday),
+    (rf"(?P<pre>\bon )(?:(?P<which>last|this|next) )?{_SHORT_DAY}", _weekday),
+    (rf"\b(?P<which>last|next) {_SHORT_DAY}", _weekday),
     (rf"(?<!every )(?<!each )(?<!an )(?<!\ba )\b(?P<which>)(?P<day>{_DAY})\b{_END}", _weekday),
     (
         rf"(?<!from )(?<!between )\b(?:a )?(?P<share>half|quarter|[125]?[05]|five|ten|twenty) (?P<side>past|to) "

@@ -126,7 +126,7 @@ class OneReply(ScriptedLanguage):
 def test_a_model_judges_what_was_answered_and_nothing_else() -> None:
     declined, loose = Answered("I don't know.", True), Answered("Some cake, outside.", False)
     given = [Given(CAKE, loose), Given(CAKE, declined), Given(NOBODY, declined), Given(NOBODY, ANSWER)]
-    given.append(Given(CAKE, ANSWER))
+    given.append(Given(replace(CAKE, keys=(("balcony",),)), ANSWER))
     judge = ScriptedLanguage(["no"])
     assert [one.judged for one in judge_all(given, judge)] == [False, False, True, False, True]
     assert len(judge.calls) == 1 and "lemon cake, balcony" in judge.calls[0].messages[-1].content

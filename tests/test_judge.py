@@ -66,6 +66,8 @@ def _fault(question: str, answer: str, line: str) -> str:
         ("When is the party?", "The party is at three.", 'person_2 says: "The party is at three."', ""),
         ("When is the party?", "At 9 a.m.", 'person_2 says: "The party is at 9 a.m."', ""),
         ("When was the move?", "The move was in 2019.", 'person_2 says: "The move was in 2019."', ""),
+        ("When was the race?", "The race was on Tues.", 'person_2 says: "The race was on Tues."', ""),
+        ("On which day was the race?", "On Fri.", 'person_2 says: "The race was on Fri."', ""),
         ("How tall is the mug?", "The mug is blue.", 'person_2 says: "The mug is blue."', "no number"),
         ("How many dogs has Bob?", "Bob has three cats.", 'Bob says: "I have three cats."', "counts something else"),
         ("How many dogs has Bob?", "Three.", 'Bob says: "Bob has three dogs."', ""),
@@ -111,6 +113,30 @@ def test_who_is_called_by_the_beginning_of_a_name_is_nobody_new(labels: list[str
     line = 'Leo says: "What Mel builds with Melanie is a kite."'
     asked = read_question("What does Mel build?", [], lambda node_id: None, NOW_UTC_S, ZONE)
     assert fault_of("Melanie builds what Mel builds.", [_evidence(line)], [line], asked, labels) == fault
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "heard", "fault"),
+    [
+        (
+            "How old is Leo?",
+            "Leo is 71.",
+            ['Leo says: "He is 71."'],
+            "it tells of Leo what Leo said of somebody else",
+        ),
+        ("How old is Leo?", "Leo is 71.", ['Leo says: "I am 71."'], ""),
+        ("How old is Leo?", "Leo is 71.", ['Leo says: "He is 71."', 'Leo says: "I am 71."'], ""),
+        ("How old is Leo?", "Leo is 71.", ['Leo says: "He is 71."', 'Bob says: "He is 71."'], ""),
+        ("How old is Leo's boss?", "Leo's boss is 71.", ['Leo says: "My boss came. He is 71."'], ""),
+        ("What did Leo say?", "Leo said that he is 71.", ['Leo says: "He is 71."'], ""),
+    ],
+)
+def test_what_is_said_of_him_is_not_told_of_the_speaker(
+    question: str, answer: str, heard: list[str], fault: str
+) -> None:
+    leo = Person(1, "Leo", "resident", False, (), (), NOW_UTC_S, NOW_UTC_S, 1)
+    asked = read_question(question, [leo], lambda node_id: None, NOW_UTC_S, ZONE)
+    assert fault_of(answer, [_evidence(line) for line in heard], heard, asked, ["Leo"]) == fault
 
 
 def test_two_memories_of_two_things_answer_nothing_together() -> None:
