@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from models import convert_campplus, convert_e5, convert_pyannote
+from models import convert_campplus, convert_cedict, convert_e5, convert_pyannote
 from models.carriers import join_parts
 from models.errors import ModelError
 from models.manifest import Conversion, Entry, Source
@@ -15,6 +15,7 @@ _CONVERSIONS: Mapping[Conversion, Callable[[Path, Path], None]] = {
     "campplus": convert_campplus.convert,
     "pyannote": convert_pyannote.convert,
     "e5": convert_e5.convert,
+    "cedict": convert_cedict.convert,
 }
 
 

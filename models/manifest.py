@@ -17,7 +17,7 @@ from models.stored_files import ModelFile, check_file
 MANIFEST_PATH = Path(__file__).with_name("manifest.yaml")
 
 Tier = Literal["default", "alternative", "production"]
-Conversion = Literal["campplus", "pyannote", "e5"]
+Conversion = Literal["campplus", "pyannote", "e5", "cedict"]
 _STRICT = ConfigDict(extra="forbid")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same, compiled
 

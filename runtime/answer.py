@@ -14,6 +14,8 @@ class Evidence:
     asked: the question, as its asker's line, that was heard just before this line was said; "" where none was.
     spoken_to: who spoke next, whom a "you" of this line most likely means; "" where nobody did.
     across: of a memory of another language than the question, how much more like it that is than others are.
+    translated: the question's words that it says in that language; None where no dictionary was asked.
+    bare: the line without things of somebody else's than the question asks for; "" where that is the line.
     """
 
     id: int
@@ -29,11 +31,13 @@ class Evidence:
     asked: str = ""
     spoken_to: str = ""
     across: float | None = None
+    translated: str | None = None
+    bare: str = ""
 
     @property
     def words(self) -> str:
-        """The line with the question before it, whose words the line need not repeat."""
-        return f"{self.asked} {self.line}" if self.asked else self.line
+        """The line with the question before it, whose words it need not repeat, and what it says across languages."""
+        return " ".join(part for part in (self.asked, self.bare or self.line, self.translated) if part)
 
 
 @dataclass(frozen=True)

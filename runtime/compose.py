@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
 from models.appearance import AppearanceEmbedder
+from models.dictionary import Dictionary
+from models.errors import ModelError
 from models.faces import FaceDetector, FaceEmbedder
 from models.language_process import LanguageProcess
 from models.manifest import Entry, Manifest
@@ -16,6 +19,7 @@ from models.object_looks import LOOK_MODEL, LOOK_SIZE, ObjectLooks
 from models.objects import ObjectDetector
 from models.slots import Slots
 from models.text import TextEmbedder
+from runtime.across_words import AcrossWords
 from runtime.binding import Binder, VoteRule
 from runtime.clock import local_zone
 from runtime.config import Settings
@@ -32,6 +36,8 @@ from runtime.see import Watcher
 from runtime.settling import Settler
 from runtime.tentative import TentativePeople
 from runtime.voice_identity import VoiceIdentifier, VoiceRule
+
+log = logging.getLogger(__name__)
 
 NO_LANGUAGE_MODEL = "none"
 INSTALLED = "installed"  # the bundle that was installed, or the manifest's default while there is none
@@ -123,11 +129,18 @@ def needed_models(settings: Settings) -> list[tuple[str, str | None]]:
         ("speech_recognition", models.speech_recognition),
         ("text_embedding", models.text_embedding),
     ]
+    if _speaks_both(settings):
+        needed.append(("dictionary", None))
     if models.language != NO_LANGUAGE_MODEL:
         needed.append(("language", models.language))
     if settings.voice.enabled or settings.wyoming.enabled:
         needed.append(("speech_synthesis", None))
     return needed
+
+
+def _speaks_both(settings: Settings) -> bool:
+    """Whether residents speak both languages, between which memories are found word by word."""
+    return {"en", "zh"} <= set(settings.models.speech_languages)
 
 
 def open_store(parts: Parts, *, busy_timeout_s: float = 10.0) -> MemoryStore:
@@ -167,6 +180,18 @@ def text_embedder(parts: Parts) -> TextEmbedder:
         passage_prefix=entry.prefixes["passage"],
         accelerator=parts.settings.models.accelerator,
     )
+
+
+def across_words(parts: Parts) -> AcrossWords | None:
+    """What looks words up between English and Chinese; None where one is not spoken, or no dictionary can be read."""
+    if not _speaks_both(parts.settings):
+        return None
+    entry = parts.entry("dictionary")
+    try:
+        return AcrossWords(Dictionary(parts.directory(entry) / entry.main_file))
+    except ModelError as error:
+        log.warning("memories of another language are found by likeness alone: %s", error)
+        return None
 
 
 def language_model(parts: Parts) -> LanguageProcess | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from memory_store.store import MemoryStore
 from models.language import LanguageModel
 from models.text import TextEmbedder
+from runtime import compose
 from runtime.across_languages import LanguageShift
 from runtime.clock import SystemClock
 from runtime.compose import Parts, household_of, text_embedder
@@ -69,5 +70,7 @@ def recall(parts: Parts, store: MemoryStore, embed_query: EmbedQuery) -> Recall:
         across_strong=thresholds.get("across_strong", 1.0),
         across_near=thresholds.get("across_near", 1.0),
     )
-    shift = LanguageShift(embed_query) if "across_strong" in thresholds else None
-    return Recall(store, embed_query, limits=limits, shift=shift)
+    if "across_strong" not in thresholds:
+        return Recall(store, embed_query, limits=limits)
+    shift, words = LanguageShift(embed_query), compose.across_words(parts)
+    return Recall(store, embed_query, limits=limits, shift=shift, words=words)

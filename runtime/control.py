@@ -230,7 +230,7 @@ class Control:
         computed = (
             (about and about(self._store, question, speech))
             or answer_about_objects(self._store, question, speech)
-            or answer_from_timeline(self._store, question, speech)
+            or answer_from_timeline(self._store, question, speech, self._recall.words)
             or (self._switches.semantic and answer_from_facts(self._store, question, speech))
         )
         if not computed:

@@ -15,6 +15,7 @@ from runtime.judge import MIN_GROUNDED, as_told, fault_of, is_to_the_point, says
 from runtime.privacy import Audience
 from runtime.prompts import Prompt
 from runtime.question import Question
+from runtime.quotes import quote_in
 from runtime.recall import Recall
 from runtime.say import Speech
 
@@ -202,13 +203,13 @@ class ModelRounds:
 
         Small models answer rightly and cite the neighbouring number, so the citation is checked and not believed.
         """
-        question, speech, pool = self._opened.question, self._opened.speech, self._opened.pool
+        question, pool = self._opened.question, self._opened.pool
         labels = self._labels()
         cited = _cited(turn, shown)
         first_fault = ""
         for proof in (cited, *((item,) for item in reversed(shown.shown))):
             fault = fault_of(
-                turn.content, proof, [shown_line(item, speech) for item in proof], question, labels
+                turn.content, proof, [self._line(item, turn.content) for item in proof], question, labels
             )
             if not fault and not any(item.id in pool.strong | pool.related for item in proof):
                 fault = "the memories it cites are not about the question"
@@ -219,6 +220,13 @@ class ModelRounds:
                 return proof, ""
             first_fault = first_fault or fault
         return (), first_fault
+
+    def _line(self, item: Evidence, text: str) -> str:
+        """A memory as the model saw it, with the words of its answer that it says in another language."""
+        line, language = shown_line(item, self._opened.speech), self._opened.question.language
+        if self._recall.words is None or item.translated is None:
+            return line
+        return f"{line} {self._recall.words.said_in(quote_in(item.line) or item.line, text, language)}"
 
 
 def _cited(turn: Turn, shown: RoundPrompt) -> tuple[Evidence, ...]:

@@ -13,6 +13,7 @@ Language = Literal["en", "zh"]
 
 _WORD = re.compile(r"[^\W_\u3400-\u9fff]+(?:['’][^\W_\u3400-\u9fff]+)?")
 _HAN_RUN = re.compile(r"[\u3400-\u9fff]+")
+_HAN_POSSESSIVE = re.compile(r"(?<=[\u3400-\u9fff])'s\b")
 _PERSON = re.compile(r"person_\d+", re.IGNORECASE)
 _STEM_CHARACTERS = 5
 
@@ -59,6 +60,7 @@ def content_terms(text: str) -> list[str]:
     """The content of a text: English words without light ones, Chinese character pairs without light words."""
     light_english, light_chinese = _light_words()
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
+    folded = _HAN_POSSESSIVE.sub(" ", folded)
     terms = _PERSON.findall(folded)
     folded = _PERSON.sub(" ", folded)
     for word in _WORD.findall(folded):

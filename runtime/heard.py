@@ -30,6 +30,7 @@ _ASKS_OF_SCREENS = re.compile(
     r"|电视|屏幕|新闻|广播|电影|节目|广告",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(r"person_\d+$")
 _NOBODY = frozenset(("", "Somebody", "somebody", "有人"))
 
 
@@ -51,6 +52,13 @@ def gives_orders(line: str) -> bool:
 def unordered(line: str) -> str:
     """The line, or "" for a screen's words and for orders."""
     return "" if from_screen(line) or gives_orders(line) else line
+
+
+def is_named_speaker(speaker: str | None) -> bool:
+    """Whether a line names whom it quotes: nobody whose name is not known yet, and no screen."""
+    if speaker is None or speaker in _NOBODY:
+        return False
+    return not (_NUMBERED.match(speaker) or from_screen(speaker))
 
 
 def stated_in(line: str) -> str:

@@ -102,14 +102,18 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bo
         wanted = [term for term in question.terms if term not in asking_words()]
     if not wanted:
         return question.time is not None
+    to_the_point = [
+        item for item in _of_named(quoted, question) if coverage(wanted, item.words) > MIN_TO_THE_POINT
+    ]
+    if to_the_point and not pointed:  # what is asked for must be told of what it is asked of
+        quotes = [quote_in(item.line) or item.line for item in to_the_point]
     if _off_subject(question, quoted) or unquoted(question, quotes):
         return False
     if _across(quoted, question):
         return True
     if pointed:
         return coverage(wanted, words) >= MIN_POINTED
-    in_one = any(coverage(wanted, item.words) > MIN_TO_THE_POINT for item in _of_named(quoted, question))
-    return in_one and coverage(wanted, words) >= MIN_QUOTED
+    return bool(to_the_point) and coverage(wanted, words) >= MIN_QUOTED
 
 
 def is_to_the_point(text: str, proof: Sequence[Evidence], question: Question) -> bool:
@@ -123,7 +127,11 @@ def is_to_the_point(text: str, proof: Sequence[Evidence], question: Question) ->
 
 
 def _across(proof: Sequence[Evidence], question: Question) -> bool:
-    return any(language_of(quote_in(item.line) or item.line) != question.language for item in proof)
+    """Whether memories are of another language, and no dictionary tells which of the question's words they say."""
+    return any(
+        item.translated is None and language_of(quote_in(item.line) or item.line) != question.language
+        for item in proof
+    )
 
 
 def _wanted(question: Question, told: str) -> list[str]:

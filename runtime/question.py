@@ -230,7 +230,7 @@ def is_named(label: str, text: str) -> bool:
 def name_pattern(name: str) -> re.Pattern[str]:
     """The name as a whole word; a name that is also an everyday word, such as Will, only as it is written."""
     start = r"(?<![^\W\u3400-\u9fff])" if name[0].isascii() else ""
-    end = r"(?:['’]s)?(?![^\W\u3400-\u9fff])" if name[-1].isascii() else ""
+    end = r"(?:['’]s)?(?![^\W\u3400-\u9fff])" if name[-1].isascii() else r"(?:['’]s(?![^\W\u3400-\u9fff]))?"
     flags = re.NOFLAG if is_everyday_word(name) else re.IGNORECASE
     return re.compile(start + re.escape(name) + end, flags)
 

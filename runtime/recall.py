@@ -14,14 +14,16 @@ from memory_store.records import Hit, Node, NodeKind, Person
 from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
 from runtime.across_languages import LanguageShift, others
+from runtime.across_words import AcrossWords
 from runtime.answer import Evidence, Search
 from runtime.evidence_words import question_before
-from runtime.grounding import coverage, language_of
+from runtime.grounding import content_terms, coverage, language_of
 from runtime.heard import trust_last
 from runtime.pictures import picture_words
 from runtime.privacy import EVERYBODY, Audience
 from runtime.question import Question
 from runtime.quotes import only_asks, quote_in, speaker_in
+from runtime.whose import without_others_things
 
 EmbedQuery = Callable[[list[str]], NDArray[np.float32]]
 
@@ -68,16 +70,23 @@ class Recall:
         limits: RecallLimits | None = None,
         kinds: Sequence[NodeKind] = _KINDS,
         shift: LanguageShift | None = None,
+        words: AcrossWords | None = None,
     ) -> None:
-        """shift: what finds memories of another language, where the text model knows several."""
+        """shift: what finds memories of another language, where the text model knows several.
+
+        words: what tells which of a question's words they say; without it their likeness alone counts.
+        """
         self.store = store
         self.limits = limits or RecallLimits()
+        self.words = words
         self._embed_query = embed_query
         self._kinds = kinds
         self._shift = shift
 
     def _over(self, store: MemoryStore, kinds: Sequence[NodeKind]) -> "Recall":
-        return Recall(store, self._embed_query, limits=self.limits, kinds=kinds, shift=self._shift)
+        return Recall(
+            store, self._embed_query, limits=self.limits, kinds=kinds, shift=self._shift, words=self.words
+        )
 
     def apart(self) -> "Recall":
         """The same over the memory in which no face and no voice are one person."""
@@ -104,18 +113,19 @@ class Recall:
         # a question that says nothing but names and times is about these persons' own memories
         vector = self._embed_query([without_names(query, question, _SOMEBODY[question.language])])[0]
         hits = self._hits(query, vector, question, None if question.terms else persons)
-        evidence = [self._evidence(hit) for hit in hits]
+        evidence = [self._asked_for(self._evidence(hit), question) for hit in hits]
         widened = bool(persons and question.terms) and not any(
             _is_tied(item, question) and self.is_strong(item, question) for item in evidence
         )
         if widened:
-            tied = [self._evidence(hit) for hit in self._hits(query, vector, question, persons)]
+            tied = [
+                self._asked_for(self._evidence(hit), question)
+                for hit in self._hits(query, vector, question, persons)
+            ]
             known = {item.id for item in tied}
             evidence = tied + [item for item in evidence if item.id not in known]
-        if self._shift and question.terms and not any(self.is_strong(item, question) for item in evidence):
-            across = self._across(
-                vector, question, self._shift, max((one.score for one in evidence), default=0.0)
-            )
+        if self._shift and question.terms:
+            across = self._across(query, vector, question, self._shift, evidence)
             known = {item.id for item in across}
             evidence = across + [item for item in evidence if item.id not in known]
         told = audience.may_hear(item.id for item in evidence)
@@ -156,10 +166,22 @@ class Recall:
         return item.across is not None and item.across >= self.limits.across_near
 
     def _across(
-        self, vector: NDArray[np.float32], question: Question, shift: LanguageShift, score: float
+        self,
+        query: str,
+        vector: NDArray[np.float32],
+        question: Question,
+        shift: LanguageShift,
+        own: Sequence[Evidence],
     ) -> list[Evidence]:
-        """The best memories of another language than the question's, with at least this score."""
+        """The best memories of another language than the question's: by the words they say of it, and by likeness.
+
+        Where something strong is among the question's `own`, only what says more of its words than any of these.
+        """
+        strong = any(self.is_strong(item, question) for item in own)
+        if strong and self.words is None:
+            return []
         hits = self.store.search_node(
+            text=self.words.in_english(query) or None if self.words and question.language == "zh" else None,
             vector=shift.moved(vector, question.language),
             space="text",
             kinds=self._kinds,
@@ -167,8 +189,32 @@ class Recall:
             before_utc_s=question.time.end_utc_s if question.time else None,
             k=self.limits.hits * 4,
         )
-        found = [self._evidence(one.hit, one.lead) for one in others(hits, question.language)[:_MOST_ACROSS]]
-        return [replace(item, score=max(item.score, score)) for item in found]
+        score = max((one.score for one in own), default=0.0)
+        found = [
+            self._asked_for(self._evidence(one.hit, one.lead), question)
+            for one in others(hits, question.language)
+        ]
+        found = [replace(item, score=max(item.score, score)) for item in found]
+        said = {item.id: coverage(question.terms, item.translated or "") for item in found}
+        found.sort(key=lambda item: -said[item.id])  # the most alike of these first, as they come
+        if strong:
+            least = max(coverage(question.terms, item.words) for item in own)
+            found = [item for item in found if said[item.id] > max(least, self.limits.word_floor)]
+        return found[:_MOST_ACROSS]
+
+    def _asked_for(self, item: Evidence, question: Question) -> Evidence:
+        """The same with what of it counts for this question: without others' things, and across languages."""
+        bare = without_others_things(item.line, question, self.words)
+        item = replace(item, bare="" if bare == item.line else bare)
+        line = quote_in(item.line) or item.line
+        if self.words is None or language_of(line) == question.language:
+            return item
+        told = self.words.said_in(quote_in(bare) or bare, question.text, question.language)
+        if item.across is not None and item.across >= self.limits.across_strong and content_terms(told):
+            told = (
+                question.text
+            )  # "wifi" is in no dictionary: what is like it and says some of it says the rest
+        return replace(item, translated=told)
 
     def _in_conversation(self, item: Evidence, audience: Audience) -> Evidence:
         """The same with the question that it answers and who spoke next, where the audience may hear those too."""

@@ -40,6 +40,12 @@ _END = (
     rf"|tomorrow|last|this|{_PART}|{_DAY})\b))"
 )
 
+# A time of day that only says which ("the night shift", "the morning train"); things that are a family's, not all.
+_OF_A_THING = (
+    r"(?! (?:shift|duty|train|bus|flight|ferry|news|paper|show|class|course|school|dress|tea|coffee|snack|nap|nurse"
+    r"|guard|light|lamp|table|stand|sky|walk|run|meeting|routine|person|cream|club|market|service|prayer)s?\b)"
+)
+
 
 def _number(text: str | None) -> float:
     text = re.sub(r"\s+", " ", (text or "").strip())
@@ -218,7 +224,7 @@ _RULES: list[tuple[str, Builder]] = [
     (rf"(?P<pre>(?:\bat|\baround|\babout|\x01 (?:and|to|until)) )(?P<hour>{_HOUR})\b{_END}", _clock),
     (r"\bmidnight\b", lambda m: [Clock(0, "24")]),
     (
-        rf"(?P<pre>\b(?:{_BESIDE}) (?:the )?|\x01\s+|\bthe )(?P<part>{_PART})\b",
+        rf"(?P<pre>\b(?:{_BESIDE}) (?:the )?|\x01\s+|\bthe )(?P<part>{_PART})\b{_OF_A_THING}",
         lambda m: [_part(m["part"])],
     ),
     (

@@ -7,7 +7,8 @@ from difflib import SequenceMatcher
 from memory_store.records import Node, NodeKind, Person, TimelineRow
 from memory_store.store import MemoryStore
 from memory_store.tags import find_tags
-from runtime.grounding import content_terms, coverage, squash
+from runtime.across_words import AcrossWords
+from runtime.grounding import content_terms, coverage, language_of, squash
 from runtime.question import Question
 from runtime.quotes import quote_in, speaker_in
 from runtime.say import Speech
@@ -31,13 +32,18 @@ class ComputedAnswer:
     pictures: tuple[int, ...] = ()
 
 
-def answer_from_timeline(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
-    """The computed answer, or None when the question has no plain form or the timeline does not settle it."""
+def answer_from_timeline(
+    store: MemoryStore, question: Question, speech: Speech, words: AcrossWords | None = None
+) -> ComputedAnswer | None:
+    """The computed answer, or None when the question has no plain form or the timeline does not settle it.
+
+    words: what tells whether words were said in the other language.
+    """
     match question.intent:
         case "who_said":
-            return _who_said(store, question, speech)
+            return _who_said(store, question, speech, words)
         case "what_said":
-            return _what_said(store, question, speech)
+            return _what_said(store, question, speech, words)
         case "last_seen" | "last_heard" | "first_seen" | "first_heard":
             return _when_met(store, question, speech)
         case "present" | "count":
@@ -66,7 +72,9 @@ def _when_words(question: Question, speech: Speech) -> str:
     return question.time.phrase if question.time else speech.phrase("whenever")
 
 
-def _who_said(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
+def _who_said(
+    store: MemoryStore, question: Question, speech: Speech, words: AcrossWords | None
+) -> ComputedAnswer | None:
     """Who said these words: the quotes that match best, so that the answer shows what was really heard."""
     start, end = (question.time.start_utc_s, question.time.end_utc_s) if question.time else (None, None)
     found = None
@@ -74,6 +82,8 @@ def _who_said(store: MemoryStore, question: Question, speech: Speech) -> Compute
         found = _quotes_like(store, question.whole_topic, None, None)
     if found is None or found[1] < EXACT:
         found = _quotes_like(store, question.topic, start, end)
+    if found is None and words is not None:
+        found = _quotes_across(store, question, words)
     if found is None:
         return None
     nodes = found[0][-MAX_QUOTES:]
@@ -104,6 +114,21 @@ def _quotes_like(
         return None
     nodes = [hit.node for hit in hits if quotes.get(hit.node.id) in match[0]]
     return sorted(nodes, key=lambda node: (node.start_utc_s, node.id)), match[1]
+
+
+def _quotes_across(
+    store: MemoryStore, question: Question, words: AcrossWords
+) -> tuple[list[Node], float] | None:
+    """The same for quotes in English that say all words of a Chinese topic, its times among them."""
+    terms = content_terms(question.whole_topic)
+    if question.language != "zh" or not terms:
+        return None
+    found = []
+    for hit in store.search_node(text=words.in_english(question.whole_topic), kinds=_EPISODIC, k=40):
+        quote = quote_in(hit.node.text)
+        if quote and coverage(terms, words.said_in(quote, question.whole_topic, "zh")) == 1.0:
+            found.append(hit.node)
+    return (sorted(found, key=lambda node: (node.start_utc_s, node.id)), 0.6) if found else None
 
 
 def _match_of(topic: str, quotes: set[str]) -> tuple[set[str], float] | None:
@@ -137,7 +162,9 @@ def _speaker(store: MemoryStore, text: str, speech: Speech) -> str:
     return person.label if person is not None else speech.phrase("someone")
 
 
-def _what_said(store: MemoryStore, question: Question, speech: Speech) -> ComputedAnswer | None:
+def _what_said(
+    store: MemoryStore, question: Question, speech: Speech, words: AcrossWords | None
+) -> ComputedAnswer | None:
     """The quotes of the persons asked about, latest last; with a topic only those that share a content word."""
     terms = content_terms(question.topic)
     if question.topic and not terms:
@@ -151,7 +178,11 @@ def _what_said(store: MemoryStore, question: Question, speech: Speech) -> Comput
             if row.kind == "heard" and (quote := _row_quote(store, row)) is not None
         ]
         if terms:
-            quotes = [(row, quote) for row, quote in quotes if coverage(terms, quote) >= 0.5]
+            quotes = [
+                (row, quote)
+                for row, quote in quotes
+                if coverage(terms, f"{quote} {_across(quote, question, words)}") >= 0.5
+            ]
             if not quotes:
                 return None
         if not quotes:
@@ -168,6 +199,13 @@ def _what_said(store: MemoryStore, question: Question, speech: Speech) -> Comput
             parts.append(speech.phrase("said_more", count=len(quotes) - len(shown)))
         node_ids += [node_id for row, _ in shown for node_id in row.evidence[:1]]
     return ComputedAnswer(speech.sentences(parts), tuple(node_ids), 0.9)
+
+
+def _across(quote: str, question: Question, words: AcrossWords | None) -> str:
+    """The words of what is asked about that a quote says in the other language."""
+    if words is None or language_of(quote) == question.language:
+        return ""
+    return words.said_in(quote, question.topic, question.language)
 
 
 def _row_quote(store: MemoryStore, row: TimelineRow) -> str | None:

@@ -146,6 +146,13 @@ def test_two_memories_of_two_things_answer_nothing_together() -> None:
     assert quotes_answer([_evidence(kite), _evidence('Bob says: "I broke the kite."')], asked)
 
 
+def test_what_is_asked_for_is_told_of_what_it_is_asked_of() -> None:
+    asked = read_question("How much did the new lamp cost?", [], lambda node_id: None, NOW_UTC_S, ZONE)
+    lamp = _evidence('person_2 says: "I have a new lamp."')
+    assert not quotes_answer([lamp, _evidence('person_2 says: "The tap cost eighty euros."')], asked)
+    assert quotes_answer([lamp, _evidence('person_2 says: "The new lamp cost eighty euros."')], asked)
+
+
 def test_an_answer_begins_like_a_sentence_unless_with_a_label() -> None:
     asked = read_question("Where are the glasses?", [], lambda node_id: None, NOW_UTC_S, ZONE)
     proof = [_evidence('person_2 says: "They are on the piano."')]

@@ -24,6 +24,7 @@ DEFAULTS = {
     "speech_recognition": "whisper-base",
     "speech_synthesis": "piper-joe",
     "text_embedding": "multilingual-e5-small",
+    "dictionary": "cc-cedict",
     "language": "qwen2.5-coder-0.5b",
 }
 

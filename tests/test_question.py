@@ -47,6 +47,7 @@ def local(start: str, end: str) -> tuple[float, float]:
         ("Who was here this morning?", "29T05:00", "29T12:00"),
         ("Who was here yesterday afternoon?", "28T12:00", "28T18:00"),
         ("Who was here last night?", "28T18:00", "29T05:00"),
+        ("Who had the night shift yesterday?", "28T00:00", "29T00:00"),
         ("Who was here on Saturday?", "28T00:00", "29T00:00"),
         ("Who was here last Sunday?", "22T00:00", "23T00:00"),
         ("Who was here at 10:30?", "29T10:25", "29T10:35"),
@@ -91,6 +92,8 @@ def test_a_time_to_come_filters_nothing_and_one_that_cannot_be_told_is_kept_apar
     [
         "Who said lay blue at x four now?",
         'Who said "see you today"?',
+        "When does Bob have the night shift?",
+        "Who reads the morning paper?",
         "Where are the keys?",
         "谁说了“明天见”？",
     ],
@@ -113,12 +116,19 @@ def test_words_that_name_no_time_give_none(text: str) -> None:
         ("Where will Bob go?", [2], []),
         ("小明说了什么？", [4], []),
         ("Where are Bob's keys?", [2], []),
+        ("Where are 小明's keys?", [4], []),
+        ("Where is 小明song?", [4], []),
     ],
 )
 def test_persons_are_found_as_whole_names(text: str, ids: list[int], unknown: list[str]) -> None:
     question = read(text)
     assert sorted(each.id for each in question.persons) == sorted(ids)
     assert list(question.unknown) == unknown
+
+
+def test_the_s_of_an_owner_is_no_word() -> None:
+    for text in ("Which keys are Bob's?", "Which keys are 小明's?", "Which keys are 老师's?"):
+        assert "s" not in read(text).terms and "keys" in read(text).terms
 
 
 def test_my_means_the_asker() -> None:

@@ -1,0 +1,57 @@
+"""Whose a thing is that a line speaks of: "my car", said by Nora, is no car of Anna's."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from runtime.across_words import AcrossWords
+from runtime.grounding import content_terms, coverage, language_of
+from runtime.heard import is_named_speaker
+from runtime.question import Question
+from runtime.quotes import speaker_in
+
+_HAN = "\u3400-\u9fff"
+_SAID = re.compile(
+    rf"\b(?P<whose>my|your) (?P<thing>(?:[\w-]+ ){{0,2}}[\w-]+)|(?P<whose_zh>[我你您])的(?P<thing_zh>[{_HAN}]{{1,4}})",
+    re.IGNORECASE,
+)
+_ASKED = rf"(?:['’]s (?P<thing>(?:[\w-]+ ){{0,2}}[\w-]+)|的(?P<thing_zh>[{_HAN}]{{1,4}}))"
+
+
+def without_others_things(line: str, question: Question, words: AcrossWords | None) -> str:
+    """A line without things of somebody else's than the question asks for by their owner's name ("Anna's car").
+
+    What a speaker who is known calls "my" is theirs, and what they call "your" is not. words: finds what a thing is
+    called in the other language.
+    """
+    speaker = speaker_in(line)
+    if not is_named_speaker(speaker):
+        return line
+    for owner in {person.label for person in question.persons}:
+        for asked in re.finditer(re.escape(owner) + _ASKED, question.text):
+            thing = asked["thing"] or _first_word(asked["thing_zh"], words)
+            line = _SAID.sub(partial(_kept, thing=thing, by_owner=owner == speaker, words=words), line)
+    return line
+
+
+def _first_word(text: str, words: AcrossWords | None) -> str:
+    """The thing of which a Chinese question goes on to ask; without a dictionary its first characters."""
+    return (words.first_word(text) if words else "") or text[:2]
+
+
+def _kept(said: re.Match[str], *, thing: str, by_owner: bool, words: AcrossWords | None) -> str:
+    """What is said of a thing, or the words behind it where it is the one asked for and somebody else's."""
+    if ((said["whose"] or said["whose_zh"]).casefold() in ("my", "我")) == by_owner:
+        return said.group()
+    terms, parts = (
+        content_terms(thing),
+        re.findall(rf"[{_HAN}]|[^{_HAN}]+?(?: |$)", said["thing"] or said["thing_zh"]),
+    )
+    for end in range(1, len(parts) + 1):
+        named = "".join(parts[:end])
+        if words is not None and language_of(named) != language_of(thing):
+            named = words.said_in(named, thing, language_of(thing))
+        if coverage(terms, named):
+            return " " + "".join(parts[end:])
+    return said.group()
