@@ -3,11 +3,12 @@
 import re
 import unicodedata
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
 import yaml
+from lemminflect import getAllLemmas
 
 Language = Literal["en", "zh"]
 
@@ -74,10 +75,20 @@ def content_terms(text: str) -> list[str]:
     return list(dict.fromkeys(terms))
 
 
+def _regular(word: str) -> str:
+    """The base of an irregular form: "buy" for "bought", "child" for "children"; other words as they are."""
+    if word.endswith(("s", "ed", "ing")) or not word.isascii():
+        return word
+    lemmas = getAllLemmas(word)
+    return next((lemmas[kind][0] for kind in ("VERB", "NOUN") if kind in lemmas), word)
+
+
+@lru_cache(8192)
 def stem(word: str) -> str:
     """A crude common start of an English word's forms; numbers, names of persons and Chinese stay whole."""
     if any(character.isdigit() for character in word) or _HAN_RUN.match(word):
         return word
+    word = _regular(word)
     if len(word) > len("four"):
         word = word.replace("our", "or")  # "favourite" and "favorite"
     for ending in ("ing", "ies", "ed", "es", "en", "s"):
