@@ -49,11 +49,12 @@ class AcrossWords:
 
 
 def _stands_in(sense: str, line: str) -> bool:
-    """Whether a line holds a sense: its last word, which it is about, and half of all ("flower vase", "to be ill").
+    """Whether a line holds a sense: the word that it is about and half of all ("flower vase", "to break in two").
 
     One of small words alone ("every day", "to do") it holds where it holds them all.
     """
     terms = content_terms(sense)
     words = terms or sense.removeprefix("to ").split()
     found = found_terms(words, line)
-    return words[-1:] == found[-1:] and len(found) >= len(words) * (0.5 if terms else 1.0)
+    head = 0 if sense.startswith("to ") else -1
+    return words[head] in found and len(found) >= len(words) * (0.5 if terms else 1.0)

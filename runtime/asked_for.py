@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from runtime.grounding import content_terms, coverage, language_of, stem
+from runtime.grounding import content_terms, coverage, is_only_noun, language_of, stem
 from runtime.question import Question
 from runtime.time_words_en import ENGLISH
 
@@ -99,6 +99,22 @@ _TIMES = re.compile(
     r"|\d+[年月日号点分]|星期[一二三四五六日天]|[今昨明前后]天|[早晚]上|[上下中]午",
     re.IGNORECASE,
 )
+_ASKS_NAME = re.compile(
+    r"\bnames? of\b|\w['’]s (?:\w+ ){0,2}names?\b|\bname (?:does|do|did|has|have)\b"
+    r"|\bwhat (?:is|are|was|were)\b.*\b(?:called|named)\b|叫什么|名字",
+    re.IGNORECASE,
+)
+_TELLS_NAME = re.compile(
+    r"\b(?:is|are|was|were|be|been|it|him|her|them|one|\w['’]s) (?:called|named)\b|\bnames?\b"
+    r"|\b(?:I am|I['’]m|this is|that is|Dr\.|Doctor|Mrs?\.|Ms\.) [A-Z]|(?<=\w )[A-Z][a-z]+|叫(?!什么)|名字"
+)
+# "My dog biscuit tried to eat it": speech recognition writes few names with a capital.
+_BESIDE_NOUN = re.compile(r"\b(?:my|our|your|his|her|their) [a-z]+ (?P<name>[a-z]+)\b", re.IGNORECASE)
+# Asked what kind of thing somebody has or gets, of which a memory that does not name the kind proves nothing.
+_LIGHT_VERB = re.compile(
+    r"\b(?:have|has|had|leave|leaves?|left|go|goes|went|gets?|got|comes?|came|takes?|took|gives?|gave|brings?|brought)\b",
+    re.IGNORECASE,
+)
 # Asked whether: yes or no may be all that is new in the answer.
 _ASKS_WHETHER = re.compile(
     r"^(?:\w+, )?(?:is|are|am|was|were|do|does|did|has|have|had|can|could|will|would|should|may|might)(?:n't)?\b"
@@ -145,6 +161,13 @@ def kind_asked(question: str) -> frozenset[str]:
     )
 
 
+def asks_what_is_had(question: str) -> bool:
+    """Whether a question asks which of a kind somebody has, gets, takes …, so that no verb tells what ties the two."""
+    if not kind_asked(question) or _ASKS_OF_TIME.search(question):
+        return False
+    return _LIGHT_VERB.search(question) is not None
+
+
 def holds_other(before: str) -> bool:
     """Whether what stands before a thing in a sentence makes it the place of something else."""
     return re.search(f"{_HOLDS}$", before, re.IGNORECASE) is not None
@@ -157,20 +180,27 @@ def lack_of(text: str, question: Question, labels: Sequence[str], quotes: Sequen
     """
     if untold := _untold(question, _beyond(text, question), text, (text, *quotes)):
         return untold
-    if not _counted(question.text, (text, *quotes)):
+    if not _counted(question.text, quotes or (text,)):
         return "it counts something else"
+    if quotes and not _named(question.text, quotes):
+        return "it tells no name"
     if _ASKS_DAY.search(question.text) and not _TELLS_DAY.search(_beyond(text, question)):
         return "it tells no day"
     return "it adds nothing to the question" if _adds_nothing(text, question, labels) else ""
 
 
-def unquoted(question: Question, quotes: Sequence[str]) -> bool:
-    """Whether quotations do not tell what a question asks for: a place, a number of what is counted, what was said …"""
+def unquoted(question: Question, quotes: Sequence[str], beside: Sequence[str]) -> bool:
+    """Whether quotations do not tell what a question asks for: a place, a number of what is counted, what was said …
+
+    beside: these and those quoted with them, any of which may tell who somebody is, or what somebody said.
+    """
     if _ASKS_WHERE.search(question.text) and not any(_places(quote, question.terms) for quote in quotes):
         return True
     told = " ".join(quotes)
     times = f"{told} just now" if _just_was(question, told) else told
-    return not _counted(question.text, quotes) or _untold(question, times, told, quotes) != ""
+    if not (_counted(question.text, quotes) and _named(question.text, beside)):
+        return True
+    return _untold(question, times, told, beside) != ""
 
 
 def _adds_nothing(text: str, question: Question, labels: Sequence[str]) -> bool:
@@ -205,11 +235,25 @@ def _untold(question: Question, times: str, told: str, people: Sequence[str]) ->
     for asks, tells, what in _MEASURES:
         if asks.search(question.text) and not tells.search(told):
             return f"it tells no {what}"
-    if _ASKS_WHERE.search(question.text) and _TELLS_WHEN.search(times) and not _TELLS_WHERE.search(told):
+    placed = _TELLS_WHERE.search(_TIMES.sub(" ", told))
+    if _ASKS_WHERE.search(question.text) and _TELLS_WHEN.search(times) and not placed:
         return "it tells a time and no place"
     if _ASKS_WHOM.search(question.text) and not any(_TELLS_WHOM.search(quote) for quote in people):
         return "it tells of nobody"
     return ""
+
+
+def _named(question: str, quotes: Sequence[str]) -> bool:
+    """Whether one of some quotations tells a name, where a question asks for one.
+
+    It does by a word for that, or by a word that stands like a name and is not asked with.
+    """
+    if not _ASKS_NAME.search(question):
+        return True
+    told = [match.group() for quote in quotes for match in _TELLS_NAME.finditer(quote)]
+    if any(not (word[0].isupper() and (word in question or is_time(word))) for word in told):
+        return True
+    return any(is_only_noun(match["name"]) for quote in quotes for match in _BESIDE_NOUN.finditer(quote))
 
 
 def _beyond(text: str, question: Question) -> str:

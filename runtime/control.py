@@ -14,7 +14,7 @@ from runtime.answer import Answer, Evidence, Round, Search
 from runtime.control_rounds import ControlLimits, ModelRounds, Opened, Rounds, Said
 from runtime.control_switches import ControlSwitches, switched
 from runtime.evidence_pool import EvidencePool
-from runtime.evidence_words import quoted_line
+from runtime.evidence_words import quoted_line, speaks_of
 from runtime.fact_answers import answer_from_facts
 from runtime.grounding import coverage, found_terms
 from runtime.heard import trust_last
@@ -199,7 +199,10 @@ class Control:
         """The search for the question itself, which costs no call of the model."""
         found, first = self._recall.search(question.text, question, audience)
         pool.add(question.text, found)
-        pool.strong.update(item.id for item in found if self._recall.is_strong(item, question))
+        strong = [item for item in found if self._recall.is_strong(item, question)]
+        if ahead := question.ahead:
+            strong = [item for item in strong if speaks_of(item, ahead, self._household)]
+        pool.strong.update(item.id for item in strong)
         if first.widened:
             notes.append("Nothing strong is tied to the persons named: everything was searched.")
         return first

@@ -9,7 +9,7 @@ import re
 
 from memory_store.tags import find_tags
 from runtime.answer import Evidence
-from runtime.question_time import Household, read_time
+from runtime.question_time import Household, TimeRange, read_time
 from runtime.quotes import asks, quote_in, sentences_in, speaker_in
 from runtime.say import Speech
 from runtime.time_words_en import SHORT_DAYS
@@ -26,6 +26,7 @@ _COUNTED = re.compile(
 )
 _SINCE = re.compile(r"^(?:since|until|till|before|after|by)\b", re.IGNORECASE)
 _OPEN_S = 20 * 366 * 86400.0  # "by Friday" begins long ago and tells no day
+_HABIT = re.compile(r"\b(?:every|each|always|usually|daily|weekly)\b|每|总是|通常|一直", re.IGNORECASE)
 _SMALL_WORDS = re.compile(
     r"^(?:(?:on|in|at|of|during|over|within|around|about|from)\s+|[\s,，]+)+", re.IGNORECASE
 )
@@ -86,6 +87,21 @@ def told_days(said: str, said_utc_s: float, speech: Speech) -> list[tuple[str, s
         if words.lower() not in (known.lower() for known, _ in found):
             found.append((words, speech.days(told.start_utc_s, told.end_utc_s)))
     return found[:_MOST_TIMES]
+
+
+def speaks_of(item: Evidence, time: TimeRange, household: Household) -> bool:
+    """Whether a memory tells of a time that was to come: by its words for times, counted from when it was said.
+
+    What is so every day, and conclusions, hold then too.
+    """
+    said = quote_in(item.line)
+    if said is None or _HABIT.search(said):
+        return True
+    for sentence in sentences_in(f"{quote_in(item.asked) or ''} {said}"):
+        told = read_time(sentence, item.start_utc_s, household, told=True).range
+        if told and told.start_utc_s < time.end_utc_s and time.start_utc_s < told.end_utc_s:
+            return True
+    return False
 
 
 def question_before(line: str, before: str) -> str:

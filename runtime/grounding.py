@@ -75,6 +75,11 @@ def content_terms(text: str) -> list[str]:
     return list(dict.fromkeys(terms))
 
 
+def is_only_noun(word: str) -> bool:
+    """Whether an English word is a noun and nothing else."""
+    return list(getAllLemmas(word.casefold())) == ["NOUN"]
+
+
 def _regular(word: str) -> str:
     """The base of an irregular form: "buy" for "bought", "child" for "children"; other words as they are."""
     if word.endswith(("s", "ed", "ing")) or not word.isascii():

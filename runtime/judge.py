@@ -7,6 +7,7 @@ from memory_store.records import Person
 from runtime.answer import Evidence
 from runtime.asked_for import (
     asks_for_name,
+    asks_what_is_had,
     asks_who,
     is_time,
     kind_asked,
@@ -16,7 +17,7 @@ from runtime.asked_for import (
 from runtime.grounding import asking_words, content_terms, coverage, language_of, squash
 from runtime.heard import stated_in, unordered
 from runtime.question import Question, is_named
-from runtime.quotes import quote_in, sentences_in, speaker_in
+from runtime.quotes import of_the_speaker, only_asks, quote_in, sentences_in, speaker_in, tells_of_others
 from runtime.recall import is_of
 from runtime.say import Speech
 
@@ -31,13 +32,12 @@ _UNKNOWN = re.compile(
     r"|不知道|不清楚|没有提到|没有记忆|无法回答|不确定",
     re.IGNORECASE,
 )
-_FIRST_PERSON = re.compile(r"\bI\b|(?i:\b(?:my|mine|me|we|our)\b)|我|咱")
 _JOINED = re.compile(r"\b(?:and|or)\b|[和与跟及或]", re.IGNORECASE)
+_THANKS = re.compile(r"\bthank you\b", re.IGNORECASE)  # which says nothing of whoever is thanked
 _YOU = re.compile(r"\byou(?:rs?|rself)?\b|[你您]", re.IGNORECASE)
 _GREETINGS = (
     "hey|hi|hello|thanks|thank you|wow|oh|ok|okay|yeah|yes|no|well|so|sure|congrats|bye|good \\w+|sorry"
 )
-_OF_OTHERS = re.compile(r"^\W*(?:he|she|they)\b", re.IGNORECASE)
 _SAYS = re.compile(r"\b(?:says?|said|tells?|told)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+(?::\d{2})?")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+")
@@ -59,8 +59,7 @@ def fault_of(
         return "it cites no memory"
     if fault := _off_subject(question, cited):
         return fault
-    quotes = [quote_in(item.line) or item.line for item in cited]
-    if fault := lack_of(text, question, labels, quotes):
+    if fault := lack_of(text, question, labels, _quotes(cited)):
         return fault
     proof = "\n".join(lines)
     proof_squashed = squash(proof)
@@ -82,7 +81,7 @@ def fault_of(
         return "its words stand in no memory cited"
     if echoed := _echoed(terms, proof, question):
         return f"{echoed!r} is a word of the question and stands in no memory cited"
-    return _swapped(text, proof, question, labels) or _of_another(text, cited, question)
+    return _swapped(text, proof, cited, question, labels) or _of_another(text, cited, question)
 
 
 def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bool = False) -> bool:
@@ -95,25 +94,31 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bo
     where they stand there.
     pointed: a model gave the words of these memories as its reason, so that fewer are enough, but every one counts.
     """
-    quotes = [quote_in(item.line) or item.line for item in quoted]
+    quoted = [item for item in quoted if not only_asks(item.line)]
     words = "\n".join(item.words for item in _of_named(quoted, question))
     wanted = _wanted(question, words)
     if pointed:
         wanted = [term for term in question.terms if term not in asking_words()]
     if not wanted:
         return question.time is not None
+    if asks_what_is_had(question.text) and not coverage(kind_asked(question.text), words):
+        return False
     to_the_point = [
         item for item in _of_named(quoted, question) if coverage(wanted, item.words) > MIN_TO_THE_POINT
     ]
-    if to_the_point and not pointed:  # what is asked for must be told of what it is asked of
-        quotes = [quote_in(item.line) or item.line for item in to_the_point]
-    if _off_subject(question, quoted) or unquoted(question, quotes):
+    # A price, a place, a time must be told of what is asked about; who or what it is called, beside it.
+    telling = to_the_point if to_the_point and not pointed else quoted
+    if _off_subject(question, quoted) or unquoted(question, _quotes(telling), _quotes(quoted)):
         return False
     if _across(quoted, question):
         return True
     if pointed:
         return coverage(wanted, words) >= MIN_POINTED
     return bool(to_the_point) and coverage(wanted, words) >= MIN_QUOTED
+
+
+def _quotes(items: Sequence[Evidence]) -> list[str]:
+    return [quote_in(item.line) or item.line for item in items]
 
 
 def is_to_the_point(text: str, proof: Sequence[Evidence], question: Question) -> bool:
@@ -169,7 +174,7 @@ def _is_about(item: Evidence, person: Person) -> bool:
     """
     if is_of(item, person) or speaker_in(item.line) == person.label:
         return True
-    words, label = quote_in(item.line) or item.line, person.label
+    words, label = _THANKS.sub(" ", quote_in(item.line) or item.line), person.label
     if _YOU.search(words):
         return _says_you(item, label) or is_named(label, words)
     name = re.escape(label)
@@ -178,8 +183,11 @@ def _is_about(item: Evidence, person: Person) -> bool:
 
 
 def _says_you(item: Evidence, label: str) -> bool:
-    """Whether a memory says "you" to somebody of this name."""
-    return item.spoken_to == label and _YOU.search(quote_in(item.line) or "") is not None
+    """Whether a memory says "you" to somebody of this name: to who asked before, or who speaks next."""
+    return (
+        label in (item.spoken_to, speaker_in(item.asked))
+        and _YOU.search(quote_in(item.line) or "") is not None
+    )
 
 
 def _echoed(terms: Sequence[str], proof: str, question: Question) -> str:
@@ -189,8 +197,13 @@ def _echoed(terms: Sequence[str], proof: str, question: Question) -> str:
     return lost[0] if len(lost) > (1.0 - MIN_QUOTED) * len(asked) else ""
 
 
-def _swapped(text: str, proof: str, question: Question, labels: Sequence[str]) -> str:
-    """Whether the answer says of somebody what the memory says of what was asked about ("I'm Carl. The plumber …")."""
+def _swapped(
+    text: str, proof: str, cited: Sequence[Evidence], question: Question, labels: Sequence[str]
+) -> str:
+    """Whether the answer says of somebody what the memory says of what was asked about ("I'm Carl. The plumber …").
+
+    A name that was said in one sentence with a word of the question ("The cat is called Milo.") is what was asked for.
+    """
     if asks_who(question.text):
         return ""
     kind = kind_asked(question.text)
@@ -204,7 +217,13 @@ def _swapped(text: str, proof: str, question: Question, labels: Sequence[str]) -
     if first and re.search(rf"(?<=[\w,;] ){first[0]}\b", proof):  # a capital within a sentence: a name there
         names.append(first[0])
     asked = question.text.casefold()
-    others = [name for name in names if name.casefold() not in asked and not is_time(name)]
+    sentences = [one for quote in _quotes(cited) for one in sentences_in(quote)]
+    beside = " ".join(one for one in sentences if coverage(question.terms, one))
+    others = [
+        name
+        for name in names
+        if name.casefold() not in asked and not is_time(name) and not is_named(name, beside)
+    ]
     return f"it tells of {others[0]} what was asked about {lost[0]}" if lost and others else ""
 
 
@@ -224,9 +243,7 @@ def _of_another(text: str, cited: Sequence[Evidence], question: Question) -> str
         speaker and re.match(rf"{re.escape(speaker)}(?!['’]s)\b", text) and is_named(speaker, question.text)
     ):
         return ""
-    if all(
-        who == speaker and _OF_OTHERS.search(one) and not _FIRST_PERSON.search(one) for who, one in holding
-    ):
+    if all(who == speaker and tells_of_others(one) for who, one in holding):
         return f"it tells of {speaker} what {speaker} said of somebody else"
     return ""
 
@@ -255,7 +272,7 @@ def as_told(
     Quoted where it speaks as they do ("my keys"), tells no "who", or rests on what may only be told as heard.
     """
     names_nobody = asks_for_name(question.text) and not any(is_named(label, text) for label in labels)
-    if not _FIRST_PERSON.search(text) and not names_nobody and _is_stated(text, proof, labels):
+    if not of_the_speaker(text) and not names_nobody and _is_stated(text, proof, labels):
         return text if text.startswith(tuple(labels)) else text[:1].upper() + text[1:]
     parts = []
     for item in proof:

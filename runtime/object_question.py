@@ -65,6 +65,7 @@ _LEFT = re.compile(
     re.IGNORECASE,
 )
 _NEXT_WORD = re.compile(r" ([a-z]{3,})\b", re.IGNORECASE)
+_THING_ZH = re.compile(r"(?:的?钥匙|盖|套|垫|柜|架|票|门|店|站|牌|灯|卡|袋|桌|箱|轮|锁)")
 _FORM = re.compile(r"(?:ed|ing|ly)$", re.IGNORECASE)
 _NOBODY = frozenset(("Where", "Who", "What", "That", "There", "It", "Here", "How", "When", "你们", "他们"))
 
@@ -76,7 +77,7 @@ def read_object_question(question: Question) -> ObjectQuestion | None:
     ask = next((ask for ask, form in (_CHINESE if chinese else _ENGLISH) if form.search(text)), None)
     if ask is None or (ask == "where" and _NOT_WHERE.search(text)):
         return None
-    found = [kind for kind in find_kinds(text) if chinese or not goes_on(text[kind[1] :])]
+    found = [kind for kind in find_kinds(text) if not goes_on(text[kind[1] :])]
     label = found[0][2] if found else ""
     terms = tuple(term for term in question.terms if not _VERBS.match(term) and not _is_part(term))
     if not label and (ask != "where" or not terms or not _names_a_thing(text, chinese)):
@@ -87,7 +88,9 @@ def read_object_question(question: Question) -> ObjectQuestion | None:
 
 
 def goes_on(rest: str) -> bool:
-    """Whether the name goes on behind the word for a kind, as in "car keys": then it is no thing of that kind."""
+    """Whether the name goes on behind the word for a kind, as in "car keys", 汽车钥匙: it is no thing of that kind."""
+    if _THING_ZH.match(rest):
+        return True
     word = _NEXT_WORD.match(rest)
     return bool(word and content_terms(word[1]) and not _VERBS.match(word[1]) and not _FORM.search(word[1]))
 

@@ -10,6 +10,8 @@ _REQUEST = re.compile(
     r"|^\W*(?:请|帮|别|不要|记得|麻烦|我们去|让我们)",
     re.IGNORECASE,
 )
+_OF_OTHERS = re.compile(r"^\W*(?:(?:he|she|they)\b|[他她](?!自己))", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\bI\b|(?i:\b(?:my|mine|me|we|our)\b)|我|咱")
 _QUESTION = re.compile(r"[?？]\s*$|[吗呢][。.]?\s*$")
 
 
@@ -44,3 +46,13 @@ def only_asks(line: str) -> bool:
     """Whether a line quotes somebody who asks and says nothing besides: that answers no question."""
     quote = quote_in(line)
     return bool(quote) and all(asks(sentence) for sentence in sentences_in(quote or ""))
+
+
+def of_the_speaker(text: str) -> bool:
+    """Whether a text speaks of whoever says it."""
+    return _FIRST_PERSON.search(text) is not None
+
+
+def tells_of_others(sentence: str) -> bool:
+    """Whether a sentence tells of somebody else than its speaker, whom it does not name: "He will be 71"."""
+    return _OF_OTHERS.search(sentence) is not None and not of_the_speaker(sentence)

@@ -23,7 +23,7 @@ from runtime.pictures import picture_words
 from runtime.privacy import EVERYBODY, Audience
 from runtime.question import Question
 from runtime.quotes import only_asks, quote_in, speaker_in
-from runtime.whose import without_others_things
+from runtime.whose import without_others_lives, without_others_things
 
 EmbedQuery = Callable[[list[str]], NDArray[np.float32]]
 
@@ -205,6 +205,7 @@ class Recall:
     def _asked_for(self, item: Evidence, question: Question) -> Evidence:
         """The same with what of it counts for this question: without others' things, and across languages."""
         bare = without_others_things(item.line, question, self.words)
+        bare = without_others_lives(bare, question, self.words)
         item = replace(item, bare="" if bare == item.line else bare)
         line = quote_in(item.line) or item.line
         if self.words is None or language_of(line) == question.language:

@@ -169,7 +169,7 @@ CHINESE = TimeLanguage(
         r"(?P<before>之前|以前|前)|(?P<after>之后|以后|后)|(?P<since>以来|起|开始)|(?P<until>为止)|(?P<around>左右|前后)"
     ),
     future=re.compile(r"将|打算|计划|准备|要(?=来|去|做)|会(?=来|去|做)"),
-    past=re.compile(r"了|过|曾|刚|上"),
+    past=re.compile(r"了|过(?!年|节|生日|周末|夜|冬)|曾|刚|上(?=一?(?:个?(?:周|星期|礼拜|月)|次|回))"),
     filler=re.compile(r"[\s的]*"),
     sides_follow=True,
     named_days=re.compile(r"春节|清明|劳动节|端午|中秋|国庆|元旦|圣诞节|除夕|平安夜|情人节"),

@@ -1,4 +1,4 @@
-"""Whose a thing is that a line speaks of: "my car", said by Nora, is no car of Anna's."""
+"""Of whom a line tells: "my car", said by Nora, is no car of Anna's, and "he will be 71" nothing about its speaker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from runtime.across_words import AcrossWords
 from runtime.grounding import content_terms, coverage, language_of
 from runtime.heard import is_named_speaker
 from runtime.question import Question
-from runtime.quotes import speaker_in
+from runtime.quotes import quote_in, sentences_in, speaker_in, tells_of_others
 
 _HAN = "\u3400-\u9fff"
 _SAID = re.compile(
@@ -33,6 +33,24 @@ def without_others_things(line: str, question: Question, words: AcrossWords | No
             thing = asked["thing"] or _first_word(asked["thing_zh"], words)
             line = _SAID.sub(partial(_kept, thing=thing, by_owner=owner == speaker, words=words), line)
     return line
+
+
+def without_others_lives(line: str, question: Question, words: AcrossWords | None) -> str:
+    """A line of somebody's whom the question names, without what they say of "him" or "her" alone.
+
+    It stays where the rest of the line says a word of the question: then that is whom they speak of.
+    """
+    speaker, quote = speaker_in(line), quote_in(line)
+    if quote is None or speaker not in {person.label for person in question.persons}:
+        return line
+    of_others = [sentence for sentence in sentences_in(quote) if tells_of_others(sentence)]
+    rest = line
+    for sentence in of_others:
+        rest = rest.replace(sentence, " ")
+    said = quote_in(rest) or ""
+    if words is not None and language_of(quote) != question.language:
+        said = words.said_in(said, question.text, question.language)
+    return line if coverage(question.terms, said) else rest
 
 
 def _first_word(text: str, words: AcrossWords | None) -> str:

@@ -161,6 +161,10 @@ def test_what_lies_ahead_is_looked_for_in_what_was_said(store: MemoryStore) -> N
     assert any("lies ahead" in note for note in answer.notes)
 
 
+def test_of_a_time_to_come_only_what_was_said_of_it_is_told(store: MemoryStore) -> None:
+    assert control(store, None).answer("Who has a dentist appointment next Friday?").abstained
+
+
 def test_without_a_model_what_somebody_says_goes_before_what_somebody_asks(tmp_path: Path) -> None:
     with open_household(tmp_path) as store:
         with store.transaction():

@@ -12,10 +12,11 @@ from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
 from runtime.answer import Evidence
 from runtime.control import Control
-from runtime.evidence_words import question_before, quoted_line, shown_line, told_days
+from runtime.evidence_words import question_before, quoted_line, shown_line, speaks_of, told_days
 from runtime.privacy import Audience
 from runtime.prompts import Language
 from runtime.question import read_question
+from runtime.question_time import Household, read_time
 from runtime.recall import Recall
 from runtime.say import Speech
 from tests.household import NOW, ZONE, embed_words
@@ -46,6 +47,9 @@ LATER = MONDAY + 100 * 86400.0
         ("I have lived here since last year.", []),
         ("Nothing of the sort.", []),
         ("我昨天去了。", [("昨天", "Sunday 7 May 2023")]),
+        ("星期五晚上我们去看电影吧。", [("星期五晚上", "Friday 12 May 2023")]),  # 晚上 is not 上个 …
+        ("星期五我们过生日。", [("星期五", "Friday 12 May 2023")]),
+        ("上个星期五我去上海。", [("上个星期五", "Friday 5 May 2023")]),
     ],
 )  # fmt: skip
 def test_words_for_days_are_told_as_days(said: str, days: list[tuple[str, str]]) -> None:
@@ -61,6 +65,26 @@ def test_days_are_told_in_the_language_of_the_question() -> None:
     speech = Speech("zh", BERLIN, LATER)
     assert told_days("我昨天去了。", MONDAY, speech) == [("昨天", "2023年5月7日星期日")]
     assert told_days("I painted it last month.", MONDAY, speech) == [("last month", "2023年4月")]
+
+
+@pytest.mark.parametrize(
+    ("line", "speaks"),
+    [
+        ('Anna says: "We eat at the station on Friday evening."', True),
+        ('Anna says: "We eat at the station on Thursday."', False),
+        ('Anna says: "We eat at the station."', False),
+        ('Anna says: "We eat at the station every evening."', True),
+        ('Anna says: "We ate there. This week we eat at home."', True),
+        ("Anna likes the station.", True),  # a conclusion, said at no time
+    ],
+)
+def test_a_memory_speaks_of_a_time_to_come_by_its_words(line: str, speaks: bool) -> None:
+    household = Household(BERLIN)
+    friday = read_time("What do we do on Friday evening, will we eat?", MONDAY, household).range
+    assert friday is not None
+    assert speaks_of(heard(line), friday, household) is speaks
+    asked = heard('Anna says: "At the station."', 'Bob says: "Where do we eat on Friday?"')
+    assert speaks_of(asked, friday, household)
 
 
 def heard(line: str, asked: str = "") -> Evidence:

@@ -14,6 +14,10 @@ from runtime.grounding import coverage
         ("dropped", "Don't drop it.", True),
         ("four", "It is for you.", False),
         ("broken", "It broke.", True),
+        ("bought", "Who will buy it?", True),
+        ("children", "one child", True),
+        ("teeth", "a tooth", True),
+        ("lent", "a lentil", False),
     ],
 )
 def test_a_word_is_found_in_other_forms_and_spellings(term: str, text: str, same: bool) -> None:

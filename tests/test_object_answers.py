@@ -251,6 +251,14 @@ def test_a_word_for_a_kind_before_another_noun_names_no_thing_of_that_kind(text:
     assert asked is not None and asked.label == label
 
 
+@pytest.mark.parametrize(
+    ("text", "label"), [("汽车钥匙放在哪里？", ""), ("汽车放在哪里？", "car"), ("杯子放在哪里？", "cup")]
+)
+def test_so_does_a_chinese_word(text: str, label: str) -> None:
+    asked = read_object_question(read_question(text, (), lambda node_id: None, START_UTC_S, ZoneInfo("UTC")))
+    assert asked is not None and asked.label == label
+
+
 def test_what_lies_in_a_thing_does_not_tell_where_the_thing_is(home: ObjectHome) -> None:
     home.clip(0, speech=[says("I left my phone in the car.", ANNA_VOICE)])
     assert _ask(home.store, "Where is the car?").abstained

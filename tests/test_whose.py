@@ -8,7 +8,7 @@ import pytest
 
 from memory_store.records import Person
 from runtime.question import read_question
-from runtime.whose import without_others_things
+from runtime.whose import without_others_lives, without_others_things
 
 PEOPLE = [
     Person(number, name, "resident", False, (), (), None, None, 1)
@@ -38,3 +38,26 @@ PEOPLE = [
 def test_what_is_anothers_is_left_out(question: str, line: str, kept: str | None) -> None:
     asked = read_question(question, PEOPLE, lambda node_id: None, 1_777_712_400.0, ZoneInfo("UTC"))
     assert " ".join(without_others_things(line, asked, None).split()) == " ".join((kept or line).split())
+
+
+@pytest.mark.parametrize(
+    ("question", "line", "kept"),
+    [
+        (
+            "How old is Anna?",
+            'Anna says: "It is my father\'s day. He is 71."',
+            'Anna says: "It is my father\'s day. "',
+        ),
+        ("How old is Anna's father?", 'Anna says: "It is my father\'s day. He is 71."', None),
+        ("How old is Bob?", 'Anna says: "It is my father\'s day. He is 71."', None),  # who may be Bob
+        ("How old is Anna?", 'Anna says: "I am old. He is 71."', None),
+        ("How old is Anna?", 'Anna says: "He is my father and 71."', None),
+        ("小明几岁？", "小明说：“今天天气好。他七十一岁了。”", "小明说：“今天天气好。 ”"),
+    ],
+)
+def test_what_is_said_of_him_is_not_told_of_whoever_says_it(
+    question: str, line: str, kept: str | None
+) -> None:
+    asked = read_question(question, PEOPLE, lambda node_id: None, 1_777_712_400.0, ZoneInfo("UTC"))
+    found = without_others_lives(line, asked, None)
+    assert "".join(found.split()) == "".join((kept or line).split())
