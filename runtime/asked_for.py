@@ -67,6 +67,21 @@ _TELLS_PRICE = re.compile(
     r"|\b(?:costs?|paid|pay|price\W+\w+|for)\W+(?:only |about |just )?(?:\d|\w*teen|\w+ty|hundred)",
     re.IGNORECASE,
 )
+_ASKS_WHY = re.compile(r"^why\b|为什么|为何|怎么会", re.IGNORECASE)
+_TELLS_WHY = re.compile(
+    r"\b(?:because|since|so|as|due|reason|therefore|in order|to avoid|for|cause[sd]?|allergic)\b"
+    r"|因为|由于|所以|为了|过敏",
+    re.IGNORECASE,
+)
+_ASKS_HOW = re.compile(
+    r"^how (?:did|do|does|will|can|could|should) .*\b(?:get|go|come|do|make)\b|怎么(?:去|来|做)",
+    re.IGNORECASE,
+)
+_TELLS_HOW = re.compile(
+    r"\b(?:by|using|via|through|on foot|\w*walk\w*|driv\w+|drove|rode|bus|train|taxi|car|bike|bicycle|plane|flight"
+    r"|fl[ye]\w*|first|then|must|should|can|need|use|take|\w+ly)\b|用|坐|开车|走路|骑|先|然后",
+    re.IGNORECASE,
+)
 _MEASURES = (
     (_ASKS_NUMBER, _TELLS_NUMBER, "number"),
     (_ASKS_PRICE, _TELLS_PRICE, "price"),
@@ -94,8 +109,9 @@ _TELLS_SAYING = re.compile(
 )
 _TIMES = re.compile(
     r"\b(?:on |in |at |of |since |until )*(?:\d{1,2}:\d\d|today|yesterday|tomorrow|morning|afternoon|evening|night"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:\d{1,2}(?:st|nd|rd|th)? )?(?:january|february|march|april|may|june"
-    r"|july|august|september|october|november|december)(?:,? (?:\d{1,2}|(?:19|20)\d\d)\b)*|(?:19|20)\d\d)\b"
+    r"|(?:the )?(?:spring|summer|autumn|winter)|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|(?:\d{1,2}(?:st|nd|rd|th)? )?(?:january|february|march|april|may|june|july|august|september|october|november"
+    r"|december)(?:,? (?:\d{1,2}|(?:19|20)\d\d)\b)*|(?:19|20)\d\d)\b"
     r"|\d+[年月日号点分]|星期[一二三四五六日天]|[今昨明前后]天|[早晚]上|[上下中]午",
     re.IGNORECASE,
 )
@@ -137,6 +153,11 @@ _KIND = re.compile(
     r"|\b(?:in|of|for|from|at|on|by|with) (?:what|which) (?P<last>[\w-]+)\W*$",
     re.IGNORECASE,
 )
+
+
+def asks_price(question: str) -> bool:
+    """Whether a question asks how much something costs, so that no answer need repeat "pay" or "cost"."""
+    return _ASKS_PRICE.search(question) is not None
 
 
 def asks_who(question: str) -> bool:
@@ -184,6 +205,8 @@ def lack_of(text: str, question: Question, labels: Sequence[str], quotes: Sequen
         return "it counts something else"
     if quotes and not _named(question.text, quotes):
         return "it tells no name"
+    if _ASKS_WHERE.search(question.text) and not any(_places(one, question.terms) for one in (text, *quotes)):
+        return "it tells no place"
     if _ASKS_DAY.search(question.text) and not _TELLS_DAY.search(_beyond(text, question)):
         return "it tells no day"
     return "it adds nothing to the question" if _adds_nothing(text, question, labels) else ""
@@ -196,10 +219,14 @@ def unquoted(question: Question, quotes: Sequence[str], beside: Sequence[str]) -
     """
     if _ASKS_WHERE.search(question.text) and not any(_places(quote, question.terms) for quote in quotes):
         return True
-    told = " ".join(quotes)
-    times = f"{told} just now" if _just_was(question, told) else told
     if not (_counted(question.text, quotes) and _named(question.text, beside)):
         return True
+    told = " ".join(beside)
+    for asks, tells in ((_ASKS_WHY, _TELLS_WHY), (_ASKS_HOW, _TELLS_HOW)):
+        if asks.search(question.text) and not tells.search(told):
+            return True
+    told = " ".join(quotes)
+    times = f"{told} just now" if _just_was(question, told) else told
     return _untold(question, times, told, beside) != ""
 
 
@@ -278,7 +305,7 @@ def _places(quote: str, things: Sequence[str]) -> bool:
     """Whether a quotation tells a place other than in, on or under what is asked for itself."""
     for thing in things:
         quote = re.sub(rf"{_HOLDS}{re.escape(thing)}\b", " ", quote, flags=re.IGNORECASE)
-    return _TELLS_WHERE.search(quote) is not None
+    return _TELLS_WHERE.search(_TIMES.sub(" ", quote)) is not None
 
 
 def _counted(question: str, quotes: Sequence[str]) -> bool:

@@ -14,7 +14,7 @@ from runtime.answer import Answer, Evidence, Round, Search
 from runtime.control_rounds import ControlLimits, ModelRounds, Opened, Rounds, Said
 from runtime.control_switches import ControlSwitches, switched
 from runtime.evidence_pool import EvidencePool
-from runtime.evidence_words import quoted_line, speaks_of
+from runtime.evidence_words import holds_always, quoted_line, speaks_of
 from runtime.fact_answers import answer_from_facts
 from runtime.grounding import coverage, found_terms
 from runtime.heard import trust_last
@@ -25,7 +25,7 @@ from runtime.pictures import pictures_of
 from runtime.privacy import EVERYBODY, Audience
 from runtime.prompts import Language, Prompt, load_prompt
 from runtime.question import Question, is_named, read_question, unresolved_question
-from runtime.question_time import Household
+from runtime.question_time import Household, TimeRange
 from runtime.quotes import only_asks
 from runtime.recall import Recall
 from runtime.relatives import relative_of
@@ -201,11 +201,30 @@ class Control:
         pool.add(question.text, found)
         strong = [item for item in found if self._recall.is_strong(item, question)]
         if ahead := question.ahead:
-            strong = [item for item in strong if speaks_of(item, ahead, self._household)]
+            strong = [
+                item for item in strong if holds_always(item) or speaks_of(item, ahead, self._household)
+            ]
+        if question.time and not strong:
+            strong = self._told_of(question, question.time, pool, notes, audience)
         pool.strong.update(item.id for item in strong)
         if first.widened:
             notes.append("Nothing strong is tied to the persons named: everything was searched.")
         return first
+
+    def _told_of(
+        self, question: Question, time: TimeRange, pool: EvidencePool, notes: list[str], audience: Audience
+    ) -> list[Evidence]:
+        """What was said of the time asked about at other times ("tomorrow I must work"), and is about the question."""
+        ever = replace(question, time=None)
+        found, _ = self._recall.search(question.text, ever, audience)
+        told = [
+            item
+            for item in found
+            if self._recall.is_strong(item, ever) and speaks_of(item, time, self._household)
+        ]
+        if pool.add(question.text, told):
+            notes.append(f"What was said at other times of {time.phrase!r} is taken as well.")
+        return told
 
     def keep(self, answer: Answer) -> Answer:
         """The answer with its trace; where no trace can be kept, it is still an answer, and says so."""

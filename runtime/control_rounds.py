@@ -11,7 +11,15 @@ from runtime.control_turn import PromptMeasure, RoundPrompt, Turn, build_prompt,
 from runtime.evidence_pool import EvidencePool
 from runtime.evidence_words import shown_line
 from runtime.grounding import content_terms, coverage
-from runtime.judge import MIN_GROUNDED, as_told, fault_of, is_to_the_point, says_unknown
+from runtime.judge import (
+    MIN_GROUNDED,
+    as_told,
+    fault_of,
+    is_to_the_point,
+    quotes_answer,
+    says_unknown,
+    told_as_heard,
+)
 from runtime.privacy import Audience
 from runtime.prompts import Prompt
 from runtime.question import Question
@@ -193,9 +201,12 @@ class ModelRounds:
             if lack_of(turn.content, question, self._labels()):
                 self.pointed = _copied_from(turn, shown, speech)
             return None, fault
+        labels = self._labels()
+        if told_as_heard(turn.content, cited, question, labels) and not quotes_answer(cited, question):
+            return None, "it is in the words of a memory that does not answer"
         lines = "\n".join(shown_line(item, speech) for item in cited)
         asked = coverage(question.terms, lines) if question.terms else 1.0
-        text = as_told(turn.content, cited, question, self._labels(), speech)
+        text = as_told(turn.content, cited, question, labels, speech)
         return Said(text, cited, "model", 0.5 + 0.4 * asked), ""
 
     def _proof(self, turn: Turn, shown: RoundPrompt) -> tuple[tuple[Evidence, ...], str]:

@@ -26,6 +26,10 @@ _COUNTED = re.compile(
 )
 _SINCE = re.compile(r"^(?:since|until|till|before|after|by)\b", re.IGNORECASE)
 _OPEN_S = 20 * 366 * 86400.0  # "by Friday" begins long ago and tells no day
+# "On Thursday I work, so on Friday I sleep": a time each.
+_CLAUSE = re.compile(
+    r"[.!?。！？;；，]+|,? (?=(?:and|but|so|because|then|while) )|, (?=[a-z])", re.IGNORECASE
+)
 _HABIT = re.compile(r"\b(?:every|each|always|usually|daily|weekly)\b|每|总是|通常|一直", re.IGNORECASE)
 _SMALL_WORDS = re.compile(
     r"^(?:(?:on|in|at|of|during|over|within|around|about|from)\s+|[\s,，]+)+", re.IGNORECASE
@@ -90,18 +94,20 @@ def told_days(said: str, said_utc_s: float, speech: Speech) -> list[tuple[str, s
 
 
 def speaks_of(item: Evidence, time: TimeRange, household: Household) -> bool:
-    """Whether a memory tells of a time that was to come: by its words for times, counted from when it was said.
-
-    What is so every day, and conclusions, hold then too.
-    """
-    said = quote_in(item.line)
-    if said is None or _HABIT.search(said):
-        return True
-    for sentence in sentences_in(f"{quote_in(item.asked) or ''} {said}"):
-        told = read_time(sentence, item.start_utc_s, household, told=True).range
-        if told and told.start_utc_s < time.end_utc_s and time.start_utc_s < told.end_utc_s:
+    """Whether a memory tells of a time by its words, counted from when it was said ("tomorrow", said a day before)."""
+    for part in _CLAUSE.split(f"{quote_in(item.asked) or ''} {quote_in(item.line) or ''}"):
+        told = read_time(part, item.start_utc_s, household, told=True).range
+        if told is None or told.end_utc_s - told.start_utc_s > _OPEN_S:
+            continue
+        if told.start_utc_s < time.end_utc_s and time.start_utc_s < told.end_utc_s:
             return True
     return False
+
+
+def holds_always(item: Evidence) -> bool:
+    """Whether a memory tells what is so every day, or what was concluded and not heard."""
+    said = quote_in(item.line)
+    return said is None or _HABIT.search(said) is not None
 
 
 def question_before(line: str, before: str) -> str:

@@ -80,12 +80,16 @@ def is_only_noun(word: str) -> bool:
     return list(getAllLemmas(word.casefold())) == ["NOUN"]
 
 
-def _regular(word: str) -> str:
-    """The base of an irregular form: "buy" for "bought", "child" for "children"; other words as they are."""
-    if word.endswith(("s", "ed", "ing")) or not word.isascii():
-        return word
-    lemmas = getAllLemmas(word)
-    return next((lemmas[kind][0] for kind in ("VERB", "NOUN") if kind in lemmas), word)
+def _lemma(word: str) -> str:
+    """The base form of an English word: "buy" for "bought", "cookie" for "cookies"; unknown words lose an ending."""
+    lemmas = getAllLemmas(word) if word.isascii() else {}
+    for kind in ("VERB", "NOUN", "ADJ", "ADV"):
+        if kind in lemmas:
+            return str(lemmas[kind][0])
+    for ending in ("ing", "ies", "ed", "es", "en", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
 
 
 @lru_cache(8192)
@@ -93,13 +97,9 @@ def stem(word: str) -> str:
     """A crude common start of an English word's forms; numbers, names of persons and Chinese stay whole."""
     if any(character.isdigit() for character in word) or _HAN_RUN.match(word):
         return word
-    word = _regular(word)
+    word = _lemma(word)
     if len(word) > len("four"):
         word = word.replace("our", "or")  # "favourite" and "favorite"
-    for ending in ("ing", "ies", "ed", "es", "en", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)]
-            break
     word = word.rstrip("ey")[:_STEM_CHARACTERS] if len(word) > 3 else word
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word  # "dropped" and "drop"
 

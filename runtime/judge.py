@@ -7,6 +7,7 @@ from memory_store.records import Person
 from runtime.answer import Evidence
 from runtime.asked_for import (
     asks_for_name,
+    asks_price,
     asks_what_is_had,
     asks_who,
     is_time,
@@ -39,6 +40,9 @@ _GREETINGS = (
     "hey|hi|hello|thanks|thank you|wow|oh|ok|okay|yeah|yes|no|well|so|sure|congrats|bye|good \\w+|sorry"
 )
 _SAYS = re.compile(r"\b(?:says?|said|tells?|told)\b", re.IGNORECASE)
+_PAYING = frozenset(
+    ("cost", "costs", "pay", "pays", "paid", "price")
+)  # words that ask only where it is how much
 _NUMBER = re.compile(r"\d+(?::\d{2})?")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+")
 
@@ -142,7 +146,8 @@ def _across(proof: Sequence[Evidence], question: Question) -> bool:
 def _wanted(question: Question, told: str) -> list[str]:
     """The words of a question that what answers it holds: not those that only ask, nor kinds that it does not name."""
     kind = [term for term in kind_asked(question.text) if not coverage((term,), told)]
-    return [term for term in question.terms if term not in asking_words() and term not in kind]
+    asking = asking_words() - (frozenset() if asks_price(question.text) else _PAYING)
+    return [term for term in question.terms if term not in asking and term not in kind]
 
 
 def _of_named(quoted: Sequence[Evidence], question: Question) -> list[Evidence]:
@@ -264,15 +269,20 @@ def _is_stated(text: str, proof: Sequence[Evidence], labels: Sequence[str]) -> b
     return coverage(terms, stated) >= coverage(terms, whole) if terms else bool(stated.strip())
 
 
+def told_as_heard(text: str, proof: Sequence[Evidence], question: Question, labels: Sequence[str]) -> bool:
+    """Whether the words that an answer rests on are told instead of it.
+
+    They are where it speaks as they do ("my keys"), tells no "who", or rests on what may only be told as heard.
+    """
+    names_nobody = asks_for_name(question.text) and not any(is_named(label, text) for label in labels)
+    return of_the_speaker(text) or names_nobody or not _is_stated(text, proof, labels)
+
+
 def as_told(
     text: str, proof: Sequence[Evidence], question: Question, labels: Sequence[str], speech: Speech
 ) -> str:
-    """The answer, or the words that it rests on with who said them.
-
-    Quoted where it speaks as they do ("my keys"), tells no "who", or rests on what may only be told as heard.
-    """
-    names_nobody = asks_for_name(question.text) and not any(is_named(label, text) for label in labels)
-    if not of_the_speaker(text) and not names_nobody and _is_stated(text, proof, labels):
+    """The answer, or the words that it rests on with who said them (`told_as_heard`)."""
+    if not told_as_heard(text, proof, question, labels):
         return text if text.startswith(tuple(labels)) else text[:1].upper() + text[1:]
     parts = []
     for item in proof:

@@ -12,7 +12,14 @@ from memory_store.records import VectorSpace
 from memory_store.store import MemoryStore
 from runtime.answer import Evidence
 from runtime.control import Control
-from runtime.evidence_words import question_before, quoted_line, shown_line, speaks_of, told_days
+from runtime.evidence_words import (
+    holds_always,
+    question_before,
+    quoted_line,
+    shown_line,
+    speaks_of,
+    told_days,
+)
 from runtime.privacy import Audience
 from runtime.prompts import Language
 from runtime.question import read_question
@@ -73,18 +80,25 @@ def test_days_are_told_in_the_language_of_the_question() -> None:
         ('Anna says: "We eat at the station on Friday evening."', True),
         ('Anna says: "We eat at the station on Thursday."', False),
         ('Anna says: "We eat at the station."', False),
-        ('Anna says: "We eat at the station every evening."', True),
+        ('Anna says: "We eat at the station every evening."', False),
         ('Anna says: "We ate there. This week we eat at home."', True),
-        ("Anna likes the station.", True),  # a conclusion, said at no time
+        ('Anna says: "On Thursday I work, so I will eat alone on Friday."', True),
+        ("Anna likes the station.", False),
     ],
 )
-def test_a_memory_speaks_of_a_time_to_come_by_its_words(line: str, speaks: bool) -> None:
+def test_a_memory_speaks_of_a_time_by_its_words(line: str, speaks: bool) -> None:
     household = Household(BERLIN)
     friday = read_time("What do we do on Friday evening, will we eat?", MONDAY, household).range
     assert friday is not None
     assert speaks_of(heard(line), friday, household) is speaks
     asked = heard('Anna says: "At the station."', 'Bob says: "Where do we eat on Friday?"')
     assert speaks_of(asked, friday, household)
+
+
+def test_what_is_so_every_day_holds_always() -> None:
+    for line in ('Anna says: "We eat at the station every evening."', "Anna likes the station."):
+        assert holds_always(heard(line))
+    assert not holds_always(heard('Anna says: "We eat at the station."'))
 
 
 def heard(line: str, asked: str = "") -> Evidence:
