@@ -107,9 +107,7 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bo
         return question.time is not None
     if asks_what_is_had(question.text) and not coverage(kind_asked(question.text), words):
         return False
-    to_the_point = [
-        item for item in _of_named(quoted, question) if coverage(wanted, item.words) > MIN_TO_THE_POINT
-    ]
+    to_the_point = [item for item in _of_named(quoted, question) if _holds(item, wanted, question)]
     # A price, a place, a time must be told of what is asked about; who or what it is called, beside it.
     telling = to_the_point if to_the_point and not pointed else quoted
     if _off_subject(question, quoted) or unquoted(question, _quotes(telling), _quotes(quoted)):
@@ -119,6 +117,12 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bo
     if pointed:
         return coverage(wanted, words) >= MIN_POINTED
     return bool(to_the_point) and coverage(wanted, words) >= MIN_QUOTED
+
+
+def _holds(item: Evidence, wanted: Sequence[str], question: Question) -> bool:
+    """Whether a memory holds more than half of the words; as many as an answer must, where it is asked who did it."""
+    share = coverage(wanted, item.words)
+    return share >= MIN_QUOTED if asks_for_name(question.text) else share > MIN_TO_THE_POINT
 
 
 def _quotes(items: Sequence[Evidence]) -> list[str]:

@@ -160,6 +160,13 @@ def test_what_is_asked_for_is_told_of_what_it_is_asked_of() -> None:
     assert quotes_answer([lamp, _evidence('person_2 says: "The new lamp cost eighty euros."')], asked)
 
 
+def test_who_did_it_is_told_by_one_memory() -> None:
+    asked = read_question("Who repaired the washing machine?", [], lambda node_id: None, NOW_UTC_S, ZONE)
+    machine = _evidence('person_2 says: "The cat sleeps on the washing machine."')
+    assert not quotes_answer([machine, _evidence('person_2 says: "The plumber repaired the tap."')], asked)
+    assert quotes_answer([machine, _evidence('person_2 says: "He repaired the washing machine."')], asked)
+
+
 def test_an_answer_begins_like_a_sentence_unless_with_a_label() -> None:
     asked = read_question("Where are the glasses?", [], lambda node_id: None, NOW_UTC_S, ZONE)
     proof = [_evidence('person_2 says: "They are on the piano."')]
@@ -198,6 +205,21 @@ def test_an_answer_begins_like_a_sentence_unless_with_a_label() -> None:
         ("Which sport does the guest prefer now?", 'person_2 says: "The guest prefers swimming now."', True),
         ("Which day does the train leave?", 'person_2 says: "The train leaves on Tuesday."', True),
         ("What did the guest eat?", 'person_2 says: "What will the guest eat?"', False),
+        ("Why did the guest leave early?", 'person_2 says: "The guest left early."', False),
+        (
+            "Why did the guest leave early?",
+            'person_2 says: "The guest left early because of the rain."',
+            True,
+        ),
+        ("How did the guest get to the station?", 'person_2 says: "The guest is at the station."', False),
+        (
+            "How did the guest get to the station?",
+            'person_2 says: "The guest took a taxi to the station."',
+            True,
+        ),
+        ("Who pays for the boiler?", 'person_2 says: "The boiler is old."', False),
+        ("Who pays for the boiler?", 'person_2 says: "The landlord pays for the boiler."', True),
+        ("Where is the pump?", 'person_2 says: "It needs a new pump in the summer."', False),
         ("Where is the exam?", 'person_2 says: "My exam begins soon."', False),
         ("Where is the exam?", 'person_2 says: "My exam is upstairs."', True),
         ("考试在哪里？", "person_2说：“明天上午九点有考试。”", False),
