@@ -82,7 +82,22 @@ _TELLS_HOW = re.compile(
     r"|fl[ye]\w*|first|then|must|should|can|need|use|take|\w+ly)\b|用|坐|开车|走路|骑|先|然后",
     re.IGNORECASE,
 )
+_ASKS_LENGTH = re.compile(r"\bhow long\b(?! ago)|多久|多长时间", re.IGNORECASE)
+_TELLS_LENGTH = re.compile(
+    r"\b(?:seconds?|minutes?|hours?|days?|nights?|weeks?|weekends?|months?|years?|decades?|always|forever|since|until|till|whole"
+    r"|all (?:day|night|week|year)|overnight|short|long|metres?|meters?|kilomet\w+|miles?|feet|inch\w*|cm|km)\b"
+    r"|秒|分钟|小时|天|周|星期|月|年|一直|米|公里",
+    re.IGNORECASE,
+)
+_ASKS_FAR = re.compile(r"\bhow far\b|多远", re.IGNORECASE)
+_TELLS_FAR = re.compile(
+    r"\b(?:metres?|meters?|kilomet\w+|miles?|yards?|blocks?|streets?|km|minutes?|hours?|far|near|close|next|around)\b"
+    r"|米|公里|里路|分钟|小时|近|远|旁边",
+    re.IGNORECASE,
+)
 _MEASURES = (
+    (_ASKS_LENGTH, _TELLS_LENGTH, "length"),
+    (_ASKS_FAR, _TELLS_FAR, "distance"),
     (_ASKS_NUMBER, _TELLS_NUMBER, "number"),
     (_ASKS_PRICE, _TELLS_PRICE, "price"),
     (_ASKS_COLOUR, _TELLS_COLOUR, "colour"),
@@ -101,11 +116,13 @@ _HOLDS = (
 )
 # "What did the dentist say", who is nobody known: somebody must tell what was said.
 _ASKS_SAYING = re.compile(
-    r"^what (?:did|does|has) (?:the|an?|my|our|your|his|her|their) .*\b(?:say|said|tell|told)\b",
+    r"^what (?:did|does|has) (?:(?:the|an?|my|our|your|his|her|their) .*\b(?:say|said|tell|told)\b"
+    r"|\w+ tell (?!us\b|you\b|me\b)\w)",
     re.IGNORECASE,
 )
 _TELLS_SAYING = re.compile(
-    r"\b(?:say|says|said|tells?|told|according|asks?|asked|wrote|calls?|called)\b", re.IGNORECASE
+    r"\b(?:say|says|said|tells?|told|according|asks?|asked|wrote|calls?|(?<!is )(?<!are )called)\b",
+    re.IGNORECASE,
 )
 _TIMES = re.compile(
     r"\b(?:on |in |at |of |since |until )*(?:\d{1,2}:\d\d|today|yesterday|tomorrow|morning|afternoon|evening|night"
@@ -126,9 +143,24 @@ _TELLS_NAME = re.compile(
 )
 # "My dog biscuit tried to eat it": speech recognition writes few names with a capital.
 _BESIDE_NOUN = re.compile(r"\b(?:my|our|your|his|her|their) [a-z]+ (?P<name>[a-z]+)\b", re.IGNORECASE)
+_AUXILIARY = (
+    r"(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|might|may|must)(?:n['’]t)?"
+)
 # Asked what kind of thing somebody has or gets, of which a memory that does not name the kind proves nothing.
+_WHICH = re.compile(rf"\bwhich (?P<kind>(?!{_AUXILIARY}\b)[\w-]+)(?= (?:{_AUXILIARY})\b)", re.IGNORECASE)
+_BARE = re.compile(r"\b(?:the|an?|my|our|your|his|her|their|some|any|those|these)\s+$", re.IGNORECASE)
+_QUALIFIES = re.compile(
+    r"\s+(?:called|named|of|from|with|about|by|for|in|on|at|is|are|was|were|that|which)\b|\s*[:,]\s*\w",
+    re.IGNORECASE,
+)
+_ASKED_VERB = re.compile(
+    r"\b(?:did|does|do|will|can|could|should|must)\b [^?]*?"
+    r"\b(?P<verb>get|take|bring)\b",
+    re.IGNORECASE,
+)
 _LIGHT_VERB = re.compile(
-    r"\b(?:have|has|had|leave|leaves?|left|go|goes|went|gets?|got|comes?|came|takes?|took|gives?|gave|brings?|brought)\b",
+    r"^(?:what|which) [\w-]+ (?:is|are|was|were)\b(?!.*\bfrom\b)"
+    r"|\b(?:have|has|had|leave|leaves?|left|go|goes|went|gets?|got|comes?|came|takes?|took|gives?|gave|brings?|brought)\b",
     re.IGNORECASE,
 )
 # Asked whether: yes or no may be all that is new in the answer.
@@ -141,9 +173,6 @@ _ASKS_OF_TIME = re.compile(
     r"^(?:since |until )?when\b|\b(?:what|which) (?:time|day|date|month|year|season|week)"
     r"|\bhow (?:long|old|often|many|much)\b|\bbirthday\b|什么时候|何时|几|哪[天年月]|多[久长少大]|生日",
     re.IGNORECASE,
-)
-_AUXILIARY = (
-    r"(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|might|may|must)(?:n['’]t)?"
 )
 # "What country is she from", "which type of bird did he see": the country and the bird are asked for.
 _KIND = re.compile(
@@ -158,6 +187,11 @@ _KIND = re.compile(
 def asks_price(question: str) -> bool:
     """Whether a question asks how much something costs, so that no answer need repeat "pay" or "cost"."""
     return _ASKS_PRICE.search(question) is not None
+
+
+def tells_colour(text: str) -> bool:
+    """Whether a text names a colour."""
+    return _TELLS_COLOUR.search(text) is not None
 
 
 def asks_who(question: str) -> bool:
@@ -183,10 +217,30 @@ def kind_asked(question: str) -> frozenset[str]:
 
 
 def asks_what_is_had(question: str) -> bool:
-    """Whether a question asks which of a kind somebody has, gets, takes …, so that no verb tells what ties the two."""
-    if not kind_asked(question) or _ASKS_OF_TIME.search(question):
+    """Whether a question asks which of a kind something is, or somebody has: no verb tells what ties the two."""
+    if not kind_asked(question) or _ASKS_OF_TIME.search(question) or _ASKS_COLOUR.search(question):
         return False
     return _LIGHT_VERB.search(question) is not None
+
+
+def only_names_kind(question: str, quotes: Sequence[str]) -> bool:
+    """Whether quotations name the kind that is asked for and say no more of it: "the flowers" for "which flowers"."""
+    kinds = [match["kind"] for match in _WHICH.finditer(question) if match["kind"]]
+    if not kinds:
+        return False
+    kind = stem(kinds[0].split()[-1].casefold())
+    told = " ".join(quotes)
+    said = [word for word in re.finditer(r"[\w'’-]+", told) if stem(word.group().casefold()) == kind]
+    return bool(said) and all(
+        _BARE.search(told[: word.start()]) is not None and _QUALIFIES.match(told, word.end()) is None
+        for word in said
+    )
+
+
+def asked_verb(question: str) -> str:
+    """The main verb of an English question, where it says little and must be told all the same: "did she get it"."""
+    match = _ASKED_VERB.search(question)
+    return match["verb"] if match else ""
 
 
 def holds_other(before: str) -> bool:
@@ -201,6 +255,8 @@ def lack_of(text: str, question: Question, labels: Sequence[str], quotes: Sequen
     """
     if untold := _untold(question, _beyond(text, question), text, (text, *quotes)):
         return untold
+    if quotes and _ASKS_SAYING.search(question.text) and not any(map(_TELLS_SAYING.search, quotes)):
+        return "it tells of nothing that was said"
     if not _counted(question.text, quotes or (text,)):
         return "it counts something else"
     if quotes and not _named(question.text, quotes):

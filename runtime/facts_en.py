@@ -29,6 +29,12 @@ _CHANGE = re.compile(r"\b(?:any ?more|any longer|now|nowadays|these days)\b", re
 _NUMBERED = re.compile(
     r"(?P<age>\d{1,3}|[a-z]+(?:-[a-z]+)?)(?P<unit> years? old| yrs old)?(?P<rest>.*)$", re.I
 )
+# "Today I start my new job at the library."
+_JOB = re.compile(
+    r"(?:have )?(?:just |recently )?(?:start(?:ed)?|begin|began|g[eo]t|found|have|took|accepted) (?:an?|my|the) "
+    r"(?:(?!old\b)\w+ ){0,2}job (?P<place>(?:at|with|in) .+)$",
+    re.IGNORECASE,
+)
 _PLAN = re.compile(
     r"planning (?:to|on) (?P<plan>.+)$|going to (?P<go>.+)$|(?P<way>flying|travell?ing|driving|moving) to (?P<to>.+)$",
     re.IGNORECASE,
@@ -137,6 +143,10 @@ class EnglishFacts:
         moved = re.match(r"(?:have )?(?:just |recently |also )?moved (?:back )?to (?P<place>.+)$", rest, re.I)
         if moved and polarity == 1:
             yield from self._claims("lives_in", 1, moved["place"], changed=True)
+            return
+        job = _JOB.match(rest)
+        if job and polarity == 1:
+            yield from self._claims("works_at", 1, job["place"].partition(" ")[2], changed=True)
             return
         if re.match(r"smoke\b", rest, re.IGNORECASE) and self._objects.name_ends(rest[5:].strip()):
             yield self._claim("smokes", polarity, "cigarettes", changed=changed)

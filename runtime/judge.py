@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from memory_store.records import Person
 from runtime.answer import Evidence
 from runtime.asked_for import (
+    asked_verb,
     asks_for_name,
     asks_price,
     asks_what_is_had,
@@ -13,6 +14,7 @@ from runtime.asked_for import (
     is_time,
     kind_asked,
     lack_of,
+    only_names_kind,
     unquoted,
 )
 from runtime.grounding import asking_words, content_terms, coverage, language_of, squash
@@ -65,6 +67,8 @@ def fault_of(
         return fault
     if fault := lack_of(text, question, labels, _quotes(cited)):
         return fault
+    if not _does(question, "\n".join(item.words for item in cited)):
+        return f"the memories it cites do not say who or what did {asked_verb(question.text)!r}"
     proof = "\n".join(lines)
     proof_squashed = squash(proof)
     for number in _NUMBER.findall(text):
@@ -107,6 +111,8 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bo
         return question.time is not None
     if asks_what_is_had(question.text) and not coverage(kind_asked(question.text), words):
         return False
+    if only_names_kind(question.text, _quotes(quoted)) or not _does(question, words):
+        return False
     to_the_point = [item for item in _of_named(quoted, question) if _holds(item, wanted, question)]
     # A price, a place, a time must be told of what is asked about; who or what it is called, beside it.
     telling = to_the_point if to_the_point and not pointed else quoted
@@ -117,6 +123,12 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bo
     if pointed:
         return coverage(wanted, words) >= MIN_POINTED
     return bool(to_the_point) and coverage(wanted, words) >= MIN_QUOTED
+
+
+def _does(question: Question, words: str) -> bool:
+    """Whether memories tell of what is done, where the question says it by a verb of little meaning ("get")."""
+    verb = asked_verb(question.text)
+    return not verb or question.intent == "what_said" or coverage((verb,), words) > 0.0
 
 
 def _holds(item: Evidence, wanted: Sequence[str], question: Question) -> bool:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from runtime.asked_for import tells_colour
 from runtime.grounding import content_terms
 from runtime.object_kinds import find_kinds
 from runtime.question import Question
@@ -79,6 +80,8 @@ def read_object_question(question: Question) -> ObjectQuestion | None:
         return None
     found = [kind for kind in find_kinds(text) if not goes_on(text[kind[1] :])]
     label = found[0][2] if found else ""
+    if ask == "where" and tells_colour(text):
+        label = ""  # sight does not tell the blue cup from others: only what was said of it counts
     terms = tuple(term for term in question.terms if not _VERBS.match(term) and not _is_part(term))
     if not label and (ask != "where" or not terms or not _names_a_thing(text, chinese)):
         return None

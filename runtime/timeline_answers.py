@@ -126,7 +126,7 @@ def _quotes_across(
     found = []
     for hit in store.search_node(text=words.in_english(question.whole_topic), kinds=_EPISODIC, k=40):
         quote = quote_in(hit.node.text)
-        if quote and coverage(terms, words.said_in(quote, question.whole_topic, "zh")) == 1.0:
+        if quote and coverage(terms, f"{quote} {words.said_in(quote, question.whole_topic, 'zh')}") == 1.0:
             found.append(hit.node)
     return (sorted(found, key=lambda node: (node.start_utc_s, node.id)), 0.6) if found else None
 

@@ -16,6 +16,8 @@ _SAID = re.compile(
     rf"\b(?P<whose>my|your) (?P<thing>(?:[\w-]+ ){{0,2}}[\w-]+)|(?P<whose_zh>[我你您])的(?P<thing_zh>[{_HAN}]{{1,4}})",
     re.IGNORECASE,
 )
+# "My father's birthday" is not the speaker's.
+_KINS = re.compile(r"\b(?:my|your|our|his|her|their) (?P<owner>\w+)['’]s (?P<thing>[\w-]+)", re.IGNORECASE)
 _ASKED = rf"(?:['’]s (?P<thing>(?:[\w-]+ ){{0,2}}[\w-]+)|的(?P<thing_zh>[{_HAN}]{{1,4}}))"
 
 
@@ -31,6 +33,7 @@ def without_others_things(line: str, question: Question, words: AcrossWords | No
     for owner in {person.label for person in question.persons}:
         for asked in re.finditer(re.escape(owner) + _ASKED, question.text):
             thing = asked["thing"] or _first_word(asked["thing_zh"], words)
+            line = _KINS.sub(partial(_kins, thing=thing, question=question, words=words), line)
             line = _SAID.sub(partial(_kept, thing=thing, by_owner=owner == speaker, words=words), line)
     return line
 
@@ -56,6 +59,16 @@ def without_others_lives(line: str, question: Question, words: AcrossWords | Non
 def _first_word(text: str, words: AcrossWords | None) -> str:
     """The thing of which a Chinese question goes on to ask; without a dictionary its first characters."""
     return (words.first_word(text) if words else "") or text[:2]
+
+
+def _kins(said: re.Match[str], *, thing: str, question: Question, words: AcrossWords | None) -> str:
+    """What is said of a thing of somebody's family, or a space where the question asks for none of theirs."""
+    owner, named, language = said["owner"], said["thing"], language_of(thing)
+    if words is not None and language_of(named) != language:
+        owner = words.said_in(owner, question.text, language)
+        named = words.said_in(named, thing, language)
+    others = coverage(content_terms(thing), named) and not coverage(question.terms, owner)
+    return " " if others else said.group()
 
 
 def _kept(said: re.Match[str], *, thing: str, by_owner: bool, words: AcrossWords | None) -> str:
