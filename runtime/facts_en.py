@@ -35,6 +35,10 @@ _JOB = re.compile(
     r"(?:(?!old\b)\w+ ){0,2}job (?P<place>(?:at|with|in) .+)$",
     re.IGNORECASE,
 )
+_DAY_OF_JOB = re.compile(
+    r"^(?:today|tomorrow|yesterday|(?:last|this|next) \w+),? (?=I \w+ (?:an?|my|the) (?:\w+ ){0,2}job\b)",
+    re.IGNORECASE,
+)
 _PLAN = re.compile(
     r"planning (?:to|on) (?P<plan>.+)$|going to (?P<go>.+)$|(?P<way>flying|travell?ing|driving|moving) to (?P<to>.+)$",
     re.IGNORECASE,
@@ -91,7 +95,7 @@ class EnglishFacts:
     def _clause(self, clause: str, former: str) -> Iterator[FactClaim]:
         lead = self._lead.match(clause)
         changed = bool(lead and re.search(r"\b(?:now|nowadays|these days)\b", lead.group(), re.IGNORECASE))
-        clause = clause[lead.end() :] if lead else clause
+        clause = _DAY_OF_JOB.sub("", clause[lead.end() :] if lead else clause)
         if changed and former and re.match(r"(?:it's |only |just )*\w[\w -]{1,30}$", clause):
             found = list(self._objects.read(former, re.sub(r"^(?:it's |only |just )*", "", clause)))
             if found and not re.match(r"(?:I|we|my)\b", clause, re.I):

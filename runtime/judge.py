@@ -5,18 +5,8 @@ from collections.abc import Sequence
 
 from memory_store.records import Person
 from runtime.answer import Evidence
-from runtime.asked_for import (
-    asked_verb,
-    asks_for_name,
-    asks_price,
-    asks_what_is_had,
-    asks_who,
-    is_time,
-    kind_asked,
-    lack_of,
-    only_names_kind,
-    unquoted,
-)
+from runtime.asked_for import asks_for_name, asks_price, asks_who, is_time, lack_of, unquoted
+from runtime.asked_kind import asked_verb, asks_what_is_had, kind_asked, only_names_kind
 from runtime.grounding import asking_words, content_terms, coverage, language_of, squash
 from runtime.heard import stated_in, unordered
 from runtime.question import Question, is_named

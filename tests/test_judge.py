@@ -74,6 +74,8 @@ def _fault(question: str, answer: str, line: str) -> str:
         ("How many dogs has Bob?", "Bob has 2 dogs.", 'On 2 May Bob says: "I have dogs."', "counts something else"),
         ("What is the cat's name?", "The cat is called Bob.", 'Bob says: "The cat sleeps."', "no name"),
         ("What is the cat's name?", "Milo.", 'Bob says: "The cat is called Milo."', ""),
+        ("When did Bob get the dog?", "Bob got it on 2 May.", 'On 2 May Bob says: "The dog is ill."', "do not say"),
+        ("What did he tell Mr. Miller?", "He told him of cats.", 'Bob says: "Mr. Miller has cats."', "was said"),
         ("What is the cat called?", "Milo.", 'Bob says: "My cat Milo sleeps."', ""),
         ("What is the cat called?", "Biscuit.", 'Bob says: "My cat biscuit sleeps."', ""),
         ("猫叫什么名字？", "猫叫Bob。", "Bob说：“猫在睡觉。”", "no name"),
@@ -219,6 +221,32 @@ def test_an_answer_begins_like_a_sentence_unless_with_a_label() -> None:
         ),
         ("Who pays for the boiler?", 'person_2 says: "The boiler is old."', False),
         ("Who pays for the boiler?", 'person_2 says: "The landlord pays for the boiler."', True),
+        ("How long does the flight take?", 'person_2 says: "The flight was three hours late."', False),
+        ("How long does the flight take?", 'person_2 says: "The flight takes three hours."', True),
+        (
+            "How long did the meeting last?",
+            'person_2 says: "The meeting cost eighty euros, and lasted."',
+            False,
+        ),
+        ("How long did the meeting last?", 'person_2 says: "The meeting lasted two hours."', True),
+        ("How far is the airport?", 'person_2 says: "The train to the airport leaves at six."', False),
+        ("How far is the airport?", 'person_2 says: "The airport is ten kilometres away."', True),
+        ("What flavour is the cake?", 'person_2 says: "I bring the cake."', False),
+        ("Which floor is the guest room on?", 'person_2 says: "I sleep in the guest room."', False),
+        (
+            "Which floor is the guest room on?",
+            'person_2 says: "The guest room is on the second floor."',
+            True,
+        ),
+        ("What country is the guest from?", 'person_2 says: "The guest comes from Sweden."', True),
+        ("Which flowers will we buy?", 'person_2 says: "I will buy the flowers."', False),
+        ("Which flowers will we buy?", 'person_2 says: "I will buy the red flowers."', True),
+        ("Which book did we read?", 'person_2 says: "We read the book about gardens."', True),
+        ("What did he tell Mr. Miller?", 'person_2 says: "My boss is called Mr. Miller. He is nice."', False),
+        ("What did he tell Mr. Miller?", 'person_2 says: "I told Mr. Miller that the tap drips."', True),
+        ("When did the guest get the dog?", 'person_2 says: "The guest walks the dog every morning."', False),
+        ("When did the guest get the dog?", 'person_2 says: "The guest got the dog in May."', True),
+        ("How many hours is it?", 'person_2 says: "It is two hours."', True),
         ("Where is the pump?", 'person_2 says: "It needs a new pump in the summer."', False),
         ("Where is the exam?", 'person_2 says: "My exam begins soon."', False),
         ("Where is the exam?", 'person_2 says: "My exam is upstairs."', True),
@@ -288,7 +316,7 @@ def test_what_is_asked_of_somebody_is_not_answered_by_what_tells_of_others() -> 
     ],
 )
 def test_whom_somebody_speaks_to_is_not_whom_they_tell_of(line: str, answers: bool) -> None:
-    asked = read_question("Which shop did Leo close?", [LEO], lambda node_id: None, NOW_UTC_S, ZONE)
+    asked = read_question("What did Leo close?", [LEO], lambda node_id: None, NOW_UTC_S, ZONE)
     assert quotes_answer([_evidence(line)], asked) == answers
 
 

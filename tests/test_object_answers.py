@@ -277,6 +277,19 @@ def test_what_others_say_of_their_own_is_not_where_somebodys_thing_is(home: Obje
     assert "school" in answer.text and not answer.abstained
 
 
+def test_a_thing_of_a_colour_is_not_told_by_sight_alone(home: ObjectHome) -> None:
+    for text in ("Where is the blue cup?", "蓝色的杯子放在哪里？"):
+        asked = read_object_question(
+            read_question(text, (), lambda node_id: None, START_UTC_S, ZoneInfo("UTC"))
+        )
+        assert asked is not None and asked.label == "" and asked.terms
+    home.clip(0, speech=[says("I put the red cup on the shelf.", ANNA_VOICE)])
+    assert _ask(home.store, "Where is the blue cup?").abstained
+    home.clip(1, speech=[says("I put the blue cup next to the sink.", ANNA_VOICE)])
+    answer = _ask(home.store, "Where is the blue cup?")
+    assert "sink" in answer.text and "shelf" not in answer.text
+
+
 @pytest.mark.parametrize("text", ["Where does the cat usually sleep?", "猫喜欢睡在哪里？"])
 def test_where_something_is_done_is_no_question_of_where_a_thing_stands(text: str) -> None:
     assert (

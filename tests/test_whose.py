@@ -28,6 +28,13 @@ PEOPLE = [
         ("Where is Anna's car?", 'person_7 says: "My car is outside."', None),  # who may be Anna
         ("Where is Anna's car?", 'Somebody says: "My car is outside."', None),
         ("Where is Anna’s car?", 'Bob says: "My red car is outside."', 'Bob says: "  is outside."'),
+        (
+            "When is Anna's birthday?",
+            'Anna says: "My father\'s birthday is today."',
+            'Anna says: " is today."',
+        ),
+        ("When is the birthday of Anna's father?", 'Anna says: "My father\'s birthday is today."', None),
+        ("When is Anna's birthday?", 'Anna says: "My birthday is today."', None),
         ("Where is the car?", 'Bob says: "My red car is outside."', None),
         ("Where is Anna's car?", "In view: my car.", None),  # nobody's words
         ("Anna的车在哪里？", "Bob说：“我的车在外面。”", "Bob说：“ 在外面。”"),

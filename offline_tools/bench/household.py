@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
     options, started = _options(arguments), time.monotonic()
     script = load_script()
     questions = load_questions(script)
-    chosen = [one for one in _mixed(questions.questions) if options.split in ("all", one.split)]
+    chosen = [one for one in _mixed(questions.questions) if _is_chosen(one, options.split)]
     memory = household_memory(script, Parts(Settings(), Manifest.load()), keep=options.keep_memory)
     limit_s = 60.0 * options.limit_minutes
     asked_utc_s = questions.asked_utc_s(script.timezone)
@@ -80,7 +80,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
         default=Manifest.load().default("language").id,
         help="the language model that answers; none: the robot answers without one",
     )
-    parser.add_argument("--split", choices=("all", *SPLITS), default="all", help="one half of the questions")
+    parser.add_argument("--split", choices=("all", *SPLITS), default="all", help="one part of the questions")
     parser.add_argument("--limit-minutes", type=float, default=1e6, help="stop asking after so long")
     parser.add_argument(
         "--keep-memory", action="store_true", help="ask the memory replayed last, though the code has changed"
@@ -90,6 +90,11 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     if options.model == "none":
         options.methods = ["robot"]
     return options
+
+
+def _is_chosen(question: HouseholdQuestion, split: str) -> bool:
+    """Whether a question is of the chosen part; all are the two halves, without what was only practised on."""
+    return question.split == split or (split == "all" and question.split != "practice")
 
 
 def _mixed(questions: Sequence[HouseholdQuestion]) -> list[HouseholdQuestion]:

@@ -43,7 +43,7 @@ class HouseholdQuestion:
     __pydantic_config__ = _STRICT
     id: str
     type: Type
-    split: Literal["tune", "report"]
+    split: Literal["tune", "report", "practice"]
     ask: str
     keys: tuple[tuple[str, ...], ...] = ()
     evidence: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from typing import Any
 from offline_tools.bench.household_questions import TYPES
 from offline_tools.bench.household_run import Given
 
-SPLITS = ("tune", "report")
+SPLITS = ("tune", "report", "practice")
 
 
 def figures_of(given: Sequence[Given]) -> dict[str, Any]:
@@ -23,6 +23,7 @@ def figures_of(given: Sequence[Given]) -> dict[str, Any]:
         **_right(given),
         "answerable": _right(answerable),
         "by": {name: _right(part) for name, part in sorted(parts.items())},
+        "splits": {name: _honest(parts[name]) for name in SPLITS if name in parts},
         "false_answers": _mean([not one.exact for one in given if not one.question.answerable]),
         "unanswered": _mean([one.answered.abstained for one in answerable]),
         "right_words": _mean([one.told for one in answerable]),
@@ -46,6 +47,12 @@ def rows_of(method: str, told: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         if name in told["by"]:
             part = told["by"][name]
             rows.append((f"  {name.replace('_', ' ')}, {part['questions']}", _shares(part), ""))
+    for name, part in told["splits"].items():
+        right, false = (
+            f"{part['exact']:.3f} of {part['answerable']}",
+            f"{part['false_answers']:.3f} of {part['unanswerable']}",
+        )
+        rows.append((f"  {name}: answerable, exact; unanswerable, answered", f"{right}; {false}", ""))
     cited, found = told["evidence_cited"], told["evidence_found"]
     return [
         *rows,
@@ -57,6 +64,18 @@ def rows_of(method: str, told: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         ("  tokens read, written a question", f"{told['tokens_read']:.0f}, {told['tokens_written']:.0f}", ""),
         ("  seconds of the model a question", f"{told['model_s']:.1f}", ""),
     ]
+
+
+def _honest(given: Sequence[Given]) -> dict[str, Any]:
+    """Of one part of the questions: how many are answered rightly, and how many that have no answer all the same."""
+    known = [one.exact for one in given if one.question.answerable]
+    unknown = [not one.exact for one in given if not one.question.answerable]
+    return {
+        "answerable": len(known),
+        "exact": _mean(known),
+        "unanswerable": len(unknown),
+        "false_answers": _mean(unknown),
+    }
 
 
 def _right(given: Sequence[Given]) -> dict[str, Any]:
