@@ -211,10 +211,9 @@ class Recall:
         if self.words is None or language_of(line) == question.language:
             return item
         told = self.words.said_in(quote_in(bare) or bare, question.text, question.language)
+        # "Wifi" is in no dictionary: what is that much like the question and says some of it says the rest.
         if item.across is not None and item.across >= self.limits.across_strong and content_terms(told):
-            told = (
-                question.text
-            )  # "wifi" is in no dictionary: what is like it and says some of it says the rest
+            told = question.text
         return replace(item, translated=told)
 
     def _in_conversation(self, item: Evidence, audience: Audience) -> Evidence:
