@@ -165,6 +165,15 @@ def test_of_a_time_to_come_only_what_was_said_of_it_is_told(store: MemoryStore) 
     assert control(store, None).answer("Who has a dentist appointment next Friday?").abstained
 
 
+def test_what_was_said_of_a_time_at_another_time_is_found(store: MemoryStore) -> None:
+    answer = control(store, None).answer(
+        "小明今天下午去学校踢什么？"
+    )  # said on the day before: "tomorrow afternoon"
+    assert "足球" in answer.text and not answer.abstained
+    assert any("at other times" in note for note in answer.notes)
+    assert control(store, None).answer("小明今天早上去学校踢什么？").abstained
+
+
 def test_without_a_model_what_somebody_says_goes_before_what_somebody_asks(tmp_path: Path) -> None:
     with open_household(tmp_path) as store:
         with store.transaction():
