@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,13 +14,19 @@ from memory_store.store import MemoryStore
 from models.convert_cedict import convert
 from models.dictionary import Dictionary
 from models.errors import ModelError
+from models.language import Message
+from models.manifest import Manifest
+from runtime import compose
 from runtime.across_languages import LanguageShift
 from runtime.across_words import AcrossWords
 from runtime.answer import Answer
+from runtime.compose import Parts
+from runtime.config import ModelSettings, Settings
 from runtime.control import Control
 from runtime.recall import Recall, RecallLimits
 from tests.household import NOW, ZONE, Moment, remember
 from tests.pictures import fetched_model
+from tests.scripted_language import ScriptedLanguage
 
 LIST = """# CC-CEDICT
 #! version=1
@@ -42,6 +48,8 @@ LIST = """# CC-CEDICT
 舊 旧 [jiu4] /old/opposite: new 新/
 喜歡 喜欢 [xi3 huan5] /to like/to be fond of/
 餃子 饺子 [jiao3 zi5] /dumpling/
+星期四 星期四 [Xing1 qi1 si4] /Thursday/
+來 来 [lai2] /to come/to arrive/
 只 只 [zhi1] /classifier for birds/
 壞了 坏了 [huai4 le5] /shoot!/gosh!/oh, no!/
 T恤 T恤 [T xu4] /T-shirt/
@@ -127,12 +135,14 @@ def test_what_a_chinese_line_says_of_an_english_question(words: AcrossWords) -> 
 
 
 class Household:
-    """Questions to a few lines, without a language model; vectors prove nothing here."""
+    """Questions to a few lines; vectors prove nothing here."""
 
-    def __init__(self, store: MemoryStore, words: AcrossWords | None) -> None:
+    def __init__(
+        self, store: MemoryStore, words: AcrossWords | None, language: ScriptedLanguage | None = None
+    ) -> None:
         recall = Recall(store, _alike, limits=RecallLimits(similarity_floor=2.0, similarity_floor_zh=2.0),
                         shift=LanguageShift(_alike), words=words)  # fmt: skip
-        self._control = Control(recall, None, clock=lambda: NOW, zone=ZONE)
+        self._control = Control(recall, language, clock=lambda: NOW, zone=ZONE)
 
     def ask(self, question: str) -> Answer:
         return self._control.answer(question)
@@ -148,6 +158,8 @@ SAID = (
     Moment(28, "10:00", "Anna", "I can walk your dog in the park, Bob."),
     Moment(28, "11:00", "小明", "锅炉旧了，我喜欢饺子。"),
     Moment(28, "12:00", "Bob", "He lives in Lisbon."),
+    Moment(28, "12:30", "Bob", "The plumber comes on Thursday."),
+    Moment(28, "12:40", "Anna", "The old boiler is loud."),
     Moment(28, "13:00", "Bob", "I paid ninety dollars for a lamp."),
 )
 
@@ -166,6 +178,8 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
         ("谁住在里斯本？", "Lisbon"),
         ("Bob的车停在哪里？", "in front of the house"),
         ("谁说水管工修理了水龙头？", "Anna"),
+        ("谁说水管工星期四来？", "comes on Thursday"),  # which says nothing of when that was said
+        ("Anna关于水龙头说了什么？", "repaired the tap"),
         ("Is the boiler old?", "锅炉旧了"),
     ],
 )
@@ -193,6 +207,37 @@ def test_what_words_do_not_bear_out_is_not_known(
 ) -> None:
     answer = Household(store, words).ask(question)
     assert answer.abstained, answer.text
+
+
+def test_who_said_what_is_computed_across_languages(store: MemoryStore, words: AcrossWords) -> None:
+    for question in ("谁说水管工星期四来？", "Anna关于水龙头说了什么？"):
+        assert Household(store, words).ask(question).method == "computed"
+
+
+def test_what_the_questions_own_language_says_is_enough(store: MemoryStore, words: AcrossWords) -> None:
+    answer = Household(store, words).ask("锅炉旧吗？")
+    assert "锅炉旧了" in answer.text and all(item.across is None for item in answer.evidence)
+
+
+def test_a_model_may_answer_in_the_questions_language(store: MemoryStore, words: AcrossWords) -> None:
+    def reply(messages: Sequence[Message]) -> str:
+        line = next(line for line in messages[-1].content.splitlines() if "repaired" in line)
+        return f"思考：有。\n[Answer] 水管工修理了水龙头。（记忆 {line[1 : line.index(']')]}）"
+
+    answer = Household(store, words, ScriptedLanguage(reply)).ask("水管工修理了什么？")
+    assert answer.text == "水管工修理了水龙头。" and answer.method == "model", answer.rounds
+    unaided = Household(store, None, ScriptedLanguage(reply)).ask("水管工修理了什么？")
+    assert unaided.method != "model"
+
+
+def test_one_language_needs_no_dictionary(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    manifest = Manifest.load()
+    for languages, needed in ((("en", "zh"), True), (("en",), False), (("zh", "de"), False)):
+        settings = Settings(models=ModelSettings(dir=tmp_path, speech_languages=languages))
+        assert (("dictionary", None) in compose.needed_models(settings)) is needed
+        caplog.clear()
+        assert compose.across_words(Parts(settings, manifest)) is None  # its file is missing here
+        assert ("by likeness alone" in caplog.text) is needed
 
 
 def test_the_fetched_dictionary() -> None:

@@ -251,6 +251,17 @@ def test_a_bad_question_leaves_no_trace(store: MemoryStore) -> None:
     assert store.traces() == []
 
 
+def test_words_of_a_memory_are_told_only_where_they_answer(store: MemoryStore) -> None:
+    answered = cite("washing machine", "We must call the plumber for the washing machine.")
+    answer = control(store, ScriptedLanguage(answered)).answer("Who bought the washing machine?")
+    assert (
+        answer.abstained
+        and answer.rounds[-1].rejected == "it is in the words of a memory that does not answer"
+    )
+    answer = control(store, ScriptedLanguage(answered)).answer("Who must we call for the washing machine?")
+    assert "Bob" in answer.text and answer.method == "model"
+
+
 def test_an_answer_to_another_question_is_not_taken(store: MemoryStore) -> None:
     language = ScriptedLanguage(cite("I lent the drill", "The drill is with our neighbour."))
     answer = control(store, language).answer("Why did Bob break the drill of Karl's wife?")

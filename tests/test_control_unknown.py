@@ -163,6 +163,7 @@ def test_what_lies_ahead_is_looked_for_in_what_was_said(store: MemoryStore) -> N
 
 def test_of_a_time_to_come_only_what_was_said_of_it_is_told(store: MemoryStore) -> None:
     assert control(store, None).answer("Who has a dentist appointment next Friday?").abstained
+    assert control(store, None).answer("明天谁去踢足球？").abstained  # "tomorrow", said yesterday, is today
 
 
 def test_what_was_said_of_a_time_at_another_time_is_found(store: MemoryStore) -> None:

@@ -81,6 +81,7 @@ def _fault(question: str, answer: str, line: str) -> str:
         ("猫叫什么名字？", "猫叫Bob。", "Bob说：“猫在睡觉。”", "no name"),
         ("Where is the party?", "It is on Friday 6 March.", 'Bob says: "The party is on Friday 6 March."', "no place"),
         ("How many dogs has Bob?", "Bob has three big dogs.", 'Bob says: "Bob has three dogs, big ones."', ""),
+        ("Where is the pump?", "The boiler is old.", 'Bob says: "The boiler is old. It needs a new pump."', "no place"),
         ("Where is the exam?", "The exam is tomorrow.", 'person_2 says: "The exam is tomorrow."', "no place"),
         ("On which day was the exam?", "The exam was at two.", 'person_2 says: "The exam was at two."', "no day"),
         ("On which day was the exam?", "On Friday.", 'person_2 says: "The exam was on Friday."', ""),
