@@ -86,10 +86,10 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bo
     """Whether memories quoted as they are answer a question, as far as words can tell.
 
     The words of the question stand in those of them that are about whom it names, more than half in one (unless they
-    are of another language, where words prove nothing), each person named is met or named in one, they tell a time, a
-    number or somebody where it asks for that, and one quotes the person of whom it asks what they said. A question
+    are of another language and no dictionary is at hand), each person named is met or named in one, they tell a time, a
+    number, a reason … where it asks for that, and one quotes the person of whom it asks what they said. A question
     without words of its own asks what was at a time. The words for a kind that is asked for ("what country") count only
-    where they stand there.
+    where they stand there, and where nothing else ties it to the rest ("which seat is ours") they must stand there.
     pointed: a model gave the words of these memories as its reason, so that fewer are enough, but every one counts.
     """
     quoted = [item for item in quoted if not only_asks(item.line)]
@@ -134,7 +134,7 @@ def _quotes(items: Sequence[Evidence]) -> list[str]:
 def is_to_the_point(text: str, proof: Sequence[Evidence], question: Question) -> bool:
     """Whether an answer and the memories under it hold more than half of the words of the question.
 
-    Nothing is said against memories of another language, where words prove nothing.
+    Nothing is said against memories of another language where no dictionary is at hand.
     """
     told = "\n".join([text, *(item.words for item in proof)])
     wanted = _wanted(question, told)

@@ -75,10 +75,10 @@ def _kept(said: re.Match[str], *, thing: str, by_owner: bool, words: AcrossWords
     """What is said of a thing, or the words behind it where it is the one asked for and somebody else's."""
     if ((said["whose"] or said["whose_zh"]).casefold() in ("my", "我")) == by_owner:
         return said.group()
-    terms, parts = (
-        content_terms(thing),
-        re.findall(rf"[{_HAN}]|[^{_HAN}]+?(?: |$)", said["thing"] or said["thing_zh"]),
-    )
+    terms = content_terms(thing)
+    parts = re.findall(
+        rf"[{_HAN}]|[^{_HAN}]+?(?: |$)", said["thing"] or said["thing_zh"]
+    )  # its words, one by one
     for end in range(1, len(parts) + 1):
         named = "".join(parts[:end])
         if words is not None and language_of(named) != language_of(thing):
