@@ -12,6 +12,7 @@ from models.language import LanguageModel
 from models.speech import Transcript
 from runtime.control_rounds import ControlLimits
 from runtime.control_turn import build_prompt
+from runtime.grounding import stem
 from runtime.hear import SAMPLE_RATE_HZ
 from runtime.prompts import Language, load_prompt
 from runtime.question_time import Household
@@ -30,6 +31,7 @@ def warm_speech(
     noise = np.random.default_rng(1).normal(0.0, 0.01, SAMPLE_RATE_HZ).astype(np.float32)
     transcribe(noise)
     embed(noise)
+    stem("said")  # the list of words' forms is read when it is first needed
     for language, synthesize in voices.items():
         synthesize(_WORDS.get(language, _WORDS["en"]))
 
