@@ -127,7 +127,7 @@ TIMES = re.compile(
     r"|(?:the )?(?:spring|summer|autumn|winter)|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|(?:\d{1,2}(?:st|nd|rd|th)? )?(?:january|february|march|april|may|june|july|august|september|october|november"
     r"|december)(?:,? (?:\d{1,2}|(?:19|20)\d\d)\b)*|(?:19|20)\d\d)\b"
-    r"|\d+[年月日号点分]|星期[一二三四五六日天]|[今昨明前后]天|[早晚]上|[上下中]午",
+    r"|在?(?:\d+[年月日号点分]|星期[一二三四五六日天]|[今昨明前后]天|[早晚]上|[上下中]午)",
     re.IGNORECASE,
 )
 ASKS_NAME = re.compile(

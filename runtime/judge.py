@@ -242,7 +242,10 @@ def _of_another(text: str, cited: Sequence[Evidence], question: Question) -> str
     """Whether the answer tells of a speaker what they alone say, and say of somebody else ("He will be 71")."""
     if question.intent == "what_said" or _SAYS.search(text):
         return ""
-    told = [term for term in content_terms(text) if not coverage((term,), question.text)]
+    who = asks_for_name(
+        question.text
+    )  # then the answer is the name, and the question's words are what is said of it
+    told = [term for term in content_terms(text) if who is (coverage((term,), question.text) > 0)]
     holding = [
         (speaker_in(item.line) or "", sentence)
         for item in cited
@@ -250,11 +253,10 @@ def _of_another(text: str, cited: Sequence[Evidence], question: Question) -> str
         if coverage(told, sentence)
     ]
     speaker = holding[0][0] if holding else ""
-    if not (
-        speaker and re.match(rf"{re.escape(speaker)}(?!['’]s)\b", text) and is_named(speaker, question.text)
-    ):
+    begins = speaker and re.match(rf"{re.escape(speaker)}(?!['’]s|[A-Za-z])", text)
+    if not begins or not (who or is_named(speaker, question.text)):
         return ""
-    if all(who == speaker and tells_of_others(one) for who, one in holding):
+    if all(name == speaker and tells_of_others(one) for name, one in holding):
         return f"it tells of {speaker} what {speaker} said of somebody else"
     return ""
 

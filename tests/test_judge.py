@@ -81,6 +81,7 @@ def _fault(question: str, answer: str, line: str) -> str:
         ("猫叫什么名字？", "猫叫Bob。", "Bob说：“猫在睡觉。”", "no name"),
         ("Where is the party?", "It is on Friday 6 March.", 'Bob says: "The party is on Friday 6 March."', "no place"),
         ("How many dogs has Bob?", "Bob has three big dogs.", 'Bob says: "Bob has three dogs, big ones."', ""),
+        ("考试在哪里？", "考试在2026年3月6日星期五。", "Bob说：“考试在2026年3月6日星期五。”", "no place"),
         ("Where is the pump?", "The boiler is old.", 'Bob says: "The boiler is old. It needs a new pump."', "no place"),
         ("Where is the exam?", "The exam is tomorrow.", 'person_2 says: "The exam is tomorrow."', "no place"),
         ("On which day was the exam?", "The exam was at two.", 'person_2 says: "The exam was at two."', "no day"),
@@ -139,6 +140,20 @@ def test_who_is_called_by_the_beginning_of_a_name_is_nobody_new(labels: list[str
         ("How old is Leo?", "Leo is 71.", ['Leo says: "He is 71."', 'Bob says: "He is 71."'], ""),
         ("How old is Leo's boss?", "Leo's boss is 71.", ['Leo says: "My boss came. He is 71."'], ""),
         ("What did Leo say?", "Leo said that he is 71.", ['Leo says: "He is 71."'], ""),
+        (
+            "Who lives in Lisbon?",
+            "Leo lives in Lisbon.",
+            ['Leo says: "My boss came. He lives in Lisbon."'],
+            "it tells of Leo what Leo said of somebody else",
+        ),
+        ("Who lives in Lisbon?", "Leo lives in Lisbon.", ['Leo says: "I live in Lisbon."'], ""),
+        ("Who lives in Lisbon?", "Leo lives in Lisbon.", ['Bob says: "Leo came. He lives in Lisbon."'], ""),
+        (
+            "谁住在里斯本？",
+            "Leo住在里斯本。",
+            ["Leo说：“老板来了。他住在里斯本。”"],
+            "it tells of Leo what Leo said of somebody else",
+        ),
     ],
 )
 def test_what_is_said_of_him_is_not_told_of_the_speaker(
