@@ -52,6 +52,8 @@ def lack_of(text: str, question: Question, labels: Sequence[str], quotes: Sequen
         return "it tells no name"
     if quotes and not _said(question.text, quotes):
         return "it tells of nothing that was said"
+    if not _reasons(question.text, (text, *quotes)):
+        return "it tells no reason"
     if _unplaced(question, (text, *quotes)):
         return "it tells no place"
     if patterns.ASKS_DAY.search(question.text) and not patterns.TELLS_DAY.search(_beyond(text, question)):
@@ -68,10 +70,10 @@ def unquoted(question: Question, quotes: Sequence[str], beside: Sequence[str]) -
         return True
     if not (_counted(question.text, quotes) and _named(question.text, beside)):
         return True
-    told = " ".join(beside)
-    for asks, tells in ((patterns.ASKS_WHY, patterns.TELLS_WHY), (patterns.ASKS_HOW, patterns.TELLS_HOW)):
-        if asks.search(question.text) and not tells.search(told):
-            return True
+    if not _reasons(question.text, beside):
+        return True
+    if patterns.ASKS_HOW.search(question.text) and not any(map(patterns.TELLS_HOW.search, beside)):
+        return True
     told = " ".join(quotes)
     times = f"{told} just now" if _just_was(question, told) else told
     return _untold(question, times, told, beside) != ""
@@ -120,6 +122,11 @@ def _untold(question: Question, times: str, told: str, people: Sequence[str]) ->
 def _said(question: str, quotes: Sequence[str]) -> bool:
     """Whether one of some quotations tells what was said, where it is asked what somebody told whom."""
     return not patterns.ASKS_SAYING.search(question) or any(map(patterns.TELLS_SAYING.search, quotes))
+
+
+def _reasons(question: str, texts: Sequence[str]) -> bool:
+    """Whether one of some texts tells a reason, where one is asked for."""
+    return not patterns.ASKS_WHY.search(question) or any(map(patterns.TELLS_WHY.search, texts))
 
 
 def _unplaced(question: Question, texts: Sequence[str]) -> bool:

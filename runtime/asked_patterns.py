@@ -123,8 +123,9 @@ TELLS_SAYING = re.compile(
     re.IGNORECASE,
 )
 TIMES = re.compile(
-    r"\b(?:on |in |at |of |since |until )*(?:\d{1,2}:\d\d|today|yesterday|tomorrow|morning|afternoon|evening|night"
-    r"|(?:the )?(?:spring|summer|autumn|winter)|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"\b(?:at|by|around|about) \d{1,2}\b(?!\w)"
+    r"|\b(?:on |in |at |of |since |until )*(?:the )?(?:\d{1,2}:\d\d|today|yesterday|tomorrow|morning|afternoon|evening"
+    r"|night|(?:spring|summer|autumn|winter)|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|(?:\d{1,2}(?:st|nd|rd|th)? )?(?:january|february|march|april|may|june|july|august|september|october|november"
     r"|december)(?:,? (?:\d{1,2}|(?:19|20)\d\d)\b)*|(?:19|20)\d\d)\b"
     r"|在?(?:\d+[年月日号点分]|星期[一二三四五六日天]|[今昨明前后]天|[早晚]上|[上下中]午)",

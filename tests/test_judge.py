@@ -73,6 +73,9 @@ def _fault(question: str, answer: str, line: str) -> str:
         ("How many dogs has Bob?", "Three.", 'Bob says: "Bob has three dogs."', ""),
         ("How many dogs has Bob?", "Bob has 2 dogs.", 'On 2 May Bob says: "I have dogs."', "counts something else"),
         ("What is the cat's name?", "The cat is called Bob.", 'Bob says: "The cat sleeps."', "no name"),
+        ("What is the cat's name?", "It comes at 9.", 'Bob says: "I am Bob. The cat comes at 9."', "adds nothing"),
+        ("Why is the cat ill?", "The cat is very ill.", 'Bob says: "The cat is very ill."', "no reason"),
+        ("Why is the cat ill?", "It ate paint.", 'Bob says: "The cat is ill because it ate paint."', ""),
         ("What is the cat's name?", "Milo.", 'Bob says: "The cat is called Milo."', ""),
         ("When did Bob get the dog?", "Bob got it on 2 May.", 'On 2 May Bob says: "The dog is ill."', "do not say"),
         ("What did he tell Mr. Miller?", "He told him of cats.", 'Bob says: "Mr. Miller has cats."', "was said"),
@@ -92,7 +95,7 @@ def _fault(question: str, answer: str, line: str) -> str:
         ("杯子是什么颜色？", "杯子在水槽里。", "person_2说：“杯子在水槽里。”", "no colour"),
         (
             "Why was the parade late?", "The parade was late on Friday 4 May 2018.",
-            'person_2 says: "The parade was late on Friday."', "adds nothing",
+            'person_2 says: "The parade was late on Friday."', "no reason",
         ),
         ("What did the dog chase?", "The dog chased it.", 'person_2 says: "The dog chased a cat."', "adds nothing"),
         ("What did the dog find?", "The dog found a bone.", 'person_2 says: "The dog found a bone."', ""),
