@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 
 from runtime import asked_patterns as patterns
-from runtime.grounding import content_terms, coverage, is_only_noun, language_of, stem
+from runtime.grounding import asking_words, content_terms, coverage, is_only_noun, language_of, stem
 from runtime.question import Question
+from runtime.quotes import sentences_in
 from runtime.time_words_en import ENGLISH
 
 
@@ -48,7 +49,7 @@ def lack_of(text: str, question: Question, labels: Sequence[str], quotes: Sequen
         return untold
     if not _counted(question.text, quotes or (text,)):
         return "it counts something else"
-    if quotes and not _named(question.text, quotes):
+    if quotes and not _named(question, quotes):
         return "it tells no name"
     if quotes and not _said(question.text, quotes):
         return "it tells of nothing that was said"
@@ -68,7 +69,7 @@ def unquoted(question: Question, quotes: Sequence[str], beside: Sequence[str]) -
     """
     if _unplaced(question, quotes) or not _said(question.text, quotes):
         return True
-    if not (_counted(question.text, quotes) and _named(question.text, beside)):
+    if not (_counted(question.text, quotes) and _named(question, beside)):
         return True
     if not _reasons(question.text, beside):
         return True
@@ -136,19 +137,29 @@ def _unplaced(question: Question, texts: Sequence[str]) -> bool:
     )
 
 
-def _named(question: str, quotes: Sequence[str]) -> bool:
+def _named(question: Question, quotes: Sequence[str]) -> bool:
     """Whether one of some quotations tells a name, where a question asks for one.
 
-    It does by a word for that, or by a word that stands like a name and is not asked with.
+    It does by a word for that, or where it holds a word of the question and one that stands like a name and is not
+    asked with. Whoever names themselves ("I am Carl. The plumber is late.") names nobody else.
     """
-    if not patterns.ASKS_NAME.search(question):
+    if not patterns.ASKS_NAME.search(question.text):
         return True
-    told = [match.group() for quote in quotes for match in patterns.TELLS_NAME.finditer(quote)]
-    if any(not (word[0].isupper() and (word in question or is_time(word))) for word in told):
-        return True
-    return any(
-        is_only_noun(match["name"]) for quote in quotes for match in patterns.BESIDE_NOUN.finditer(quote)
-    )
+    asked = [term for term in question.terms if term not in asking_words()]
+    for quote in quotes:
+        if patterns.TELLS_CALLED.search(quote):
+            return True
+        if language_of(quote) == question.language and not coverage(asked, quote):
+            continue
+        of_it = [
+            one for one in sentences_in(quote) if coverage(asked, one) or not patterns.INTRODUCES.search(one)
+        ]
+        told = [match.group() for one in of_it for match in patterns.TELLS_NAME.finditer(one)]
+        if any(not (word in question.text or is_time(word)) for word in told):
+            return True
+        if any(is_only_noun(match["name"]) for one in of_it for match in patterns.BESIDE_NOUN.finditer(one)):
+            return True
+    return False
 
 
 def _beyond(text: str, question: Question) -> str:

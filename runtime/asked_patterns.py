@@ -136,10 +136,12 @@ ASKS_NAME = re.compile(
     r"|\bwhat (?:is|are|was|were)\b.*\b(?:called|named)\b|叫什么|名字",
     re.IGNORECASE,
 )
-TELLS_NAME = re.compile(
-    r"\b(?:is|are|was|were|be|been|it|him|her|them|one|\w['’]s) (?:called|named)\b|\bnames?\b"
-    r"|\b(?:I am|I['’]m|this is|that is|Dr\.|Doctor|Mrs?\.|Ms\.) [A-Z]|(?<=\w )[A-Z][a-z]+|叫(?!什么)|名字"
+TELLS_CALLED = re.compile(
+    r"(?i:\b(?:is|are|was|were|be|been|it|him|her|them|one|\w['’]s) (?:called|named)\b)"
+    r"|(?i:\b(?:his|her|its|their|the) names?\b)|叫(?!什么)|名字"
 )
+TELLS_NAME = re.compile(r"\b(?:this is|that is|Dr\.|Doctor|Mrs?\.|Ms\.) [A-Z]|(?<=\w )[A-Z][a-z]+")
+INTRODUCES = re.compile(r"\b(?:I am|I['’]m) [A-Z]|\b[Mm]y name\b")
 # "My dog biscuit tried to eat it": speech recognition writes few names with a capital.
 BESIDE_NOUN = re.compile(r"\b(?:my|our|your|his|her|their) [a-z]+ (?P<name>[a-z]+)\b", re.IGNORECASE)
 # Asked whether: yes or no may be all that is new in the answer.

@@ -36,6 +36,7 @@ _PAYING = frozenset(
     ("cost", "costs", "pay", "pays", "paid", "price")
 )  # words that ask only where it is how much
 _NUMBER = re.compile(r"\d+(?::\d{2})?")
+_PLAIN_WORD = re.compile(r"(?<![A-Za-z_])[a-z]{3,}(?![A-Za-z_])")
 _NAME = re.compile(r"(?<=[\w,;] )[A-Z][a-z]+")
 
 
@@ -57,6 +58,8 @@ def fault_of(
         return fault
     if fault := lack_of(text, question, labels, _quotes(cited)):
         return fault
+    if question.language == "zh" and _mixes(text, question.text):
+        return "it mixes two languages"
     if not _does(question, "\n".join(item.words for item in cited)):
         return f"the memories it cites do not say who or what did {asked_verb(question.text)!r}"
     proof = "\n".join(lines)
@@ -113,6 +116,11 @@ def quotes_answer(quoted: Sequence[Evidence], question: Question, *, pointed: bo
     if pointed:
         return coverage(wanted, words) >= MIN_POINTED
     return bool(to_the_point) and coverage(wanted, words) >= MIN_QUOTED
+
+
+def _mixes(text: str, question: str) -> bool:
+    """Whether a Chinese answer holds an English word that is no name and not of the question: "在 parcel 里"."""
+    return any(word not in question for word in _PLAIN_WORD.findall(text))
 
 
 def _does(question: Question, words: str) -> bool:

@@ -4,7 +4,8 @@ import re
 
 _SAYS = re.compile(r'^(?P<who>[^"“]{0,120}?)(?: says: "|说：“)(?P<quote>.*)["”]\.?\s*$', re.DOTALL)
 
-_SENTENCE = re.compile(r"[^.!?。！？]*[.!?。！？]*")
+# The point of "Dr. Weber" ends no sentence.
+_SENTENCE = re.compile(r"(?:(?<=\b[DM]r)\.|(?<=\bMs)\.|(?<=\bMrs)\.|[^.!?。！？])*[.!?。！？]*")
 _REQUEST = re.compile(
     r"^\W*(?:\w+,\s+)?(?:please|can you|could you|would you|will you|let's|let us|don't|do not|never|remember to)\b"
     r"|^\W*(?:请|帮|别|不要|记得|麻烦|我们去|让我们)",
