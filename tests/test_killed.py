@@ -34,7 +34,8 @@ from tests.test_killed import open_large, write_clip
 def write() -> None:
     store = open_large(Path(sys.argv[1]))
     for number in range(len(store.clips()), 1_000_000):
-        print(write_clip(store, number), flush=True)
+        sys.stdout.write(f"{write_clip(store, number)}\\n")  # at once: print may be killed before its end of line
+        sys.stdout.flush()
 
 for _ in sys.stdin:
     child = os.fork()
