@@ -82,8 +82,10 @@ def _who_said(
         found = _quotes_like(store, question.whole_topic, None, None)
     if found is None or found[1] < EXACT:
         found = _quotes_like(store, question.topic, start, end)
-    if found is None and words is not None:
-        found = _quotes_across(store, question, words)
+    if found is None and words is not None and question.language == "zh":
+        found = _quotes_across(store, question.topic, start, end, words)
+        if found is None and content_terms(question.whole_topic) != content_terms(question.topic):
+            found = _quotes_across(store, question.whole_topic, None, None, words)
     if found is None:
         return None
     nodes = found[0][-MAX_QUOTES:]
@@ -117,16 +119,21 @@ def _quotes_like(
 
 
 def _quotes_across(
-    store: MemoryStore, question: Question, words: AcrossWords
+    store: MemoryStore, topic: str, after_utc_s: float | None, before_utc_s: float | None, words: AcrossWords
 ) -> tuple[list[Node], float] | None:
-    """The same for quotes in English that say all words of a Chinese topic, its times among them."""
-    terms = content_terms(question.whole_topic)
-    if question.language != "zh" or not terms:
-        return None
+    """The same for quotes in English that say all words of a Chinese topic."""
+    terms = content_terms(topic)
+    hits = store.search_node(
+        text=words.in_english(topic),
+        kinds=_EPISODIC,
+        after_utc_s=after_utc_s,
+        before_utc_s=before_utc_s,
+        k=40,
+    )
     found = []
-    for hit in store.search_node(text=words.in_english(question.whole_topic), kinds=_EPISODIC, k=40):
+    for hit in hits if terms else ():
         quote = quote_in(hit.node.text)
-        if quote and coverage(terms, f"{quote} {words.said_in(quote, question.whole_topic, 'zh')}") == 1.0:
+        if quote and coverage(terms, f"{quote} {words.said_in(quote, topic, 'zh')}") == 1.0:
             found.append(hit.node)
     return (sorted(found, key=lambda node: (node.start_utc_s, node.id)), 0.6) if found else None
 

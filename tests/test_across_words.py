@@ -214,6 +214,14 @@ def test_who_said_what_is_computed_across_languages(store: MemoryStore, words: A
         assert Household(store, words).ask(question).method == "computed"
 
 
+def test_who_said_it_then_is_not_who_said_it_on_another_day(store: MemoryStore, words: AcrossWords) -> None:
+    household = Household(store, words)
+    assert "repaired the tap" in household.ask("昨天谁说水管工修理了水龙头？").text
+    for question in ("今天谁说水管工修理了水龙头？", "谁说今天水管工修理了水龙头？"):
+        answer = household.ask(question)
+        assert answer.abstained and "repaired" not in answer.text, answer.text
+
+
 def test_what_the_questions_own_language_says_is_enough(store: MemoryStore, words: AcrossWords) -> None:
     answer = Household(store, words).ask("锅炉旧吗？")
     assert "锅炉旧了" in answer.text and all(item.across is None for item in answer.evidence)
